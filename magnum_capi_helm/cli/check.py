@@ -5,11 +5,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
+from typing import TYPE_CHECKING
 
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import errors
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.model import components
 
 _HEADER = ("Check", "State", "Detail")
 
@@ -79,13 +83,10 @@ class Check(base.Lister):
         """Run the chosen checks."""
         from magnum_capi_helm import runtime
         from magnum_capi_helm.cli import checks
+        from magnum_capi_helm.cli import from_1_4_0
 
         if parsed_args.from_1_4_0:
-            from magnum_capi_helm.cli import from_1_4_0
-
-            results = list(from_1_4_0.run(parsed_args.project))
-            self.exit_code = checks.code(results)
-            return _HEADER, [dataclasses.astuple(each) for each in results]
+            return self._report(from_1_4_0.run(parsed_args.project))
         if parsed_args.project:
             raise errors.InvalidInput(
                 "--project is for --from-1-4-0: give both, or neither"
@@ -93,14 +94,21 @@ class Check(base.Lister):
         chosen = parsed_args.management_cluster or runtime.names()
         if parsed_args.target is not None:
             return self._target(parsed_args.target, chosen)
-        lines = list(checks.run(chosen))
-        self.exit_code = checks.code(each for _, each in lines)
+        places, results = zip(*checks.run(chosen), strict=True)
+        header, lines = self._report(results)
         if list(chosen) == [""]:
-            return _HEADER, [dataclasses.astuple(each) for _, each in lines]
-        return (
-            ("Management cluster", *_HEADER),
-            [(name, *dataclasses.astuple(each)) for name, each in lines],
-        )
+            return header, lines
+        return ("Management cluster", *header), [
+            (place, *line) for place, line in zip(places, lines, strict=True)
+        ]
+
+    def _report(self, results: Iterable[components.Result]) -> base.Table:
+        """Return a line for each result; set the exit code."""
+        from magnum_capi_helm.model import components
+
+        lines = [dataclasses.astuple(each) for each in results]
+        self.exit_code = int(any(components.FAILED in each for each in lines))
+        return _HEADER, lines
 
     def _target(self, versions: str, chosen: Sequence[str]) -> base.Table:
         """List the releases that an upgrade would strand."""

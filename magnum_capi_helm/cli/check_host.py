@@ -48,8 +48,8 @@ _DISABLED = "[drivers] disabled_drivers"
 _DEFAULT_DRIVER = "[drivers] default_driver"
 
 
-class UnreadableError(errors.NotConfigured):
-    """Magnum's database can't be read, so its templates are not known."""
+class UndeterminedError(errors.CapiHelmError):
+    """The state can't be determined now; this is no failure."""
 
 
 def check_configuration(_: runtime.Runtime) -> str:
@@ -218,8 +218,8 @@ def check_driver(_: runtime.Runtime) -> str:
 
     :raises NotConfigured: they get another driver, or Magnum's choice is
         left to chance
-    :raises UnreadableError: the choice depends on Magnum's templates, and its
-        database can't be read
+    :raises UndeterminedError: the choice depends on Magnum's templates, and
+        its database can't be read
     """
     provided = _provided()
     if names.DRIVER not in provided:
@@ -276,7 +276,7 @@ def _check_old_templates(rivals: Mapping[str, list[str]]) -> None:
     """Refuse templates of Magnum 22 and older that rivals may get.
 
     :raises NotConfigured: there are such templates
-    :raises UnreadableError: Magnum's database can't be read
+    :raises UndeterminedError: Magnum's database can't be read
     """
     shared = {kind for kinds in rivals.values() for kind in kinds}
     try:
@@ -285,8 +285,8 @@ def _check_old_templates(rivals: Mapping[str, list[str]]) -> None:
             for each in templates_of_this_driver()
             if not each.driver and _kind(each) in shared
         ]
-    except UnreadableError as error:
-        raise UnreadableError(
+    except UndeterminedError as error:
+        raise UndeterminedError(
             f"{error}. {_DEFAULT_DRIVER} decides for new templates only: "
             f"{_advice(rivals)}"
         ) from None
@@ -342,7 +342,7 @@ def check_template_labels(_: runtime.Runtime) -> str:
     """Return the labels of templates that have no effect, by template.
 
     :raises NotConfigured: clusters of these templates are refused
-    :raises UnreadableError: Magnum's database can't be read
+    :raises UndeterminedError: Magnum's database can't be read
     """
     templates = "; ".join(_labels_without_effect())
     if not templates:
@@ -369,14 +369,14 @@ def _labels_without_effect() -> Iterator[str]:
 def templates_of_this_driver() -> list[Any]:
     """Return the templates whose clusters Magnum may give to this driver.
 
-    :raises UnreadableError: Magnum's database can't be read
+    :raises UndeterminedError: Magnum's database can't be read
     """
     try:
         templates = base.read_database(
             lambda: objects.ClusterTemplate.list(rows.everywhere())
         )
     except errors.NotConfigured as error:
-        raise UnreadableError(str(error)) from None
+        raise UndeterminedError(str(error)) from None
     return [each for each in templates if may_be_of_this_driver(each)]
 
 

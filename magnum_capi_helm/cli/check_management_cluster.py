@@ -14,6 +14,7 @@ import time
 from typing import TypeAlias
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import check_host
 from magnum_capi_helm.cli import inventory
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import inventory as comparison
@@ -265,42 +266,33 @@ def describe_cleanup(rt: runtime.Runtime) -> str:
 
 
 def component_versions(rt: runtime.Runtime) -> Iterable[components.Result]:
-    """Compare each component's version with the tested one."""
-    chart, release, problem = _tested_versions()
+    """Compare each component's version with the tested one.
+
+    :raises UndeterminedError: the tested versions, or the Deployments, can't
+        be read
+    """
+    chart = requested_labels.default_chart().version
+    release = versions.find_tested(chart)
     if release is None:
-        return [components.Result("versions", components.UNKNOWN, problem)]
+        raise check_host.UndeterminedError(
+            f"the versions that chart {chart} was tested with are not known"
+        )
     try:
         deployments = rt.management.list(
             kinds.DEPLOYMENT, None, components.SELECTOR
         )
     except responses.ForbiddenError as error:
-        return [components.Result("versions", components.UNKNOWN, str(error))]
+        raise check_host.UndeterminedError(str(error)) from error
     return components.compare(deployments, release, chart)
 
 
 def helm_version(rt: runtime.Runtime) -> Iterable[components.Result]:
-    """Compare this host's helm with the tested one.
-
-    Another check reports a helm that does not run.
-    """
-    chart, release, _ = _tested_versions()
+    """Compare this host's helm with the tested one, if that is known."""
+    chart = requested_labels.default_chart().version
+    release = versions.find_tested(chart)
     if release is None:
         return []
-    try:
-        version = rt.helm.version()
-    except errors.CapiHelmError:
-        return []
-    return [components.helm(version, release.helm, chart)]
-
-
-def _tested_versions() -> tuple[str, versions.Release | None, str]:
-    """Return the chart's version, its tested versions, or why not known."""
-    try:
-        chart = requested_labels.default_chart().version
-    except errors.CapiHelmError as error:
-        return "", None, str(error)
-    problem = f"what chart {chart} was tested with is not known"
-    return chart, versions.find_tested(chart), problem
+    return [components.helm(rt.helm.version(), release.helm, chart)]
 
 
 #: Instead of versions: the API versions that are served at this moment.

@@ -13,10 +13,6 @@ from magnum_capi_helm.cli import check_management_cluster as management
 from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
 
-OK = components.OK
-FAILED = components.FAILED
-UNKNOWN = components.UNKNOWN
-Result = components.Result
 #: Instead of a management cluster's name.
 _ALL = "(all)"
 _CONFIGURATION = "configuration"
@@ -28,13 +24,13 @@ class Check:
 
     :param look: returns the text of the line, or several lines; raises an
         error with advice
-    :param asks: asks a management cluster, so it runs for each of several
-    :param of_several: is of interest only if there are several
-    :param after: the check without which this one can't run
+    :param asks: it asks a management cluster, so it runs for each of several
+    :param of_several: it runs only if there are several
+    :param after: the check that has to succeed before this one
     """
 
     name: str
-    look: Callable[[runtime.Runtime], str | Iterable[Result]]
+    look: Callable[[runtime.Runtime], str | Iterable[components.Result]]
     asks: bool = False
     of_several: bool = False
     after: str = ""
@@ -61,14 +57,14 @@ CHECKS = (
     Check("certificates", check_host.check_certificate_store),
     Check("delivery", check_host.check_delivery),
     Check("versions", management.component_versions, asks=True),
-    Check("helm version", management.helm_version),
+    Check("helm version", management.helm_version, after="helm"),
 )
 _OF_ONE = tuple(each for each in CHECKS if not each.of_several)
 _OF_EACH = tuple(each for each in CHECKS if each.asks or each.of_several)
 _OF_ALL = tuple(each for each in CHECKS if each not in _OF_EACH)
 
 
-def run(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
+def run(names: Sequence[str]) -> Iterator[tuple[str, components.Result]]:
     """Run all checks; yield each with its management cluster's name.
 
     :param names: of the management clusters; an empty one is the only one
@@ -79,10 +75,11 @@ def run(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
         rounds = [*((name, _OF_EACH) for name in names), (_ALL, _OF_ALL)]
     if problem := _configuration_problem():
         place = rounds[-1][0]
-        yield place, Result(_CONFIGURATION, FAILED, problem)
         for each in CHECKS if place else _OF_ONE:
-            if each.name != _CONFIGURATION:
-                yield place, _skip(each.name, _CONFIGURATION)
+            state, detail = components.UNKNOWN, _skipped(_CONFIGURATION)
+            if each.name == _CONFIGURATION:
+                state, detail = components.FAILED, problem
+            yield place, components.Result(each.name, state, detail)
         return
     for name, part in rounds:
         rt = runtime.any_one() if name == _ALL else runtime.get(name)
@@ -90,39 +87,36 @@ def run(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
             yield name, result
 
 
-def code(results: Iterable[Result]) -> int:
-    """Return the exit code: 1 when any check failed."""
-    return int(any(each.state == FAILED for each in results))
-
-
-def _run(rt: runtime.Runtime, checks: Sequence[Check]) -> list[Result]:
+def _run(
+    rt: runtime.Runtime, checks: Sequence[Check]
+) -> list[components.Result]:
     """Run checks in their order.
 
     When the management cluster can't be asked, checks that ask it are
     skipped, and name the check that failed.
     """
-    results: list[Result] = []
+    results: list[components.Result] = []
+    failed = set()
     unreachable = ""
     for each in checks:
-        failed = {line.name for line in results if line.state == FAILED}
         needed = unreachable if each.asks else each.after
-        if needed in failed:
-            results.append(_skip(each.name, needed))
-            continue
         try:
+            if needed in failed:
+                raise check_host.UndeterminedError(_skipped(needed))
             answer = each.look(rt)
-            if isinstance(answer, str):
-                answer = [Result(each.name, OK, answer)]
-            results += list(answer)
-        except check_host.UnreadableError as error:
-            results.append(Result(each.name, UNKNOWN, str(error)))
-        except errors.CapiHelmError as error:
-            results.append(Result(each.name, FAILED, str(error)))
+            if not isinstance(answer, str):
+                results += answer
+                continue
+            state, detail = components.OK, answer
+        except check_host.UndeterminedError as error:
+            state, detail = components.UNKNOWN, str(error)
+        except Exception as error:
+            # An unexpected error must not hide the results of other checks.
+            state, detail = components.FAILED, _one_line(error)
+            failed.add(each.name)
             if isinstance(error, management.NoWayInError):
                 unreachable = each.name
-        except Exception as error:
-            # The other checks are worth their lines.
-            results.append(Result(each.name, FAILED, _one_line(error)))
+        results.append(components.Result(each.name, state, detail))
     return results
 
 
@@ -135,10 +129,12 @@ def _configuration_problem() -> str:
     return ""
 
 
-def _skip(name: str, needed: str) -> Result:
-    return Result(name, UNKNOWN, f"not looked at: see {needed}")
+def _skipped(needed: str) -> str:
+    return f"not checked, because {needed} failed"
 
 
 def _one_line(error: Exception) -> str:
-    """Return an error that the driver has no message for, in one line."""
+    """Return an error as one line."""
+    if isinstance(error, errors.CapiHelmError):
+        return str(error)
     return str(errors.CapiHelmError(f"{type(error).__name__}: {error}"))

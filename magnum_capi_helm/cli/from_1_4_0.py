@@ -16,7 +16,6 @@ from magnum_capi_helm import features
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import check_host
-from magnum_capi_helm.cli import checks
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import api_server
@@ -25,6 +24,7 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
@@ -77,7 +77,7 @@ _LABELS = {
 }
 
 
-def run(project: str | None = None) -> Iterator[checks.Result]:
+def run(project: str | None = None) -> Iterator[components.Result]:
     """Yield one line for each finding, at least one for each topic.
 
     :param project: report only clusters of this project; None: of all
@@ -92,7 +92,7 @@ def run(project: str | None = None) -> Iterator[checks.Result]:
     ]
     releases, problems = _read_charts(clusters)
     for each in problems:
-        yield checks.Result("management cluster", checks.UNKNOWN, each)
+        yield components.Result("management cluster", components.UNKNOWN, each)
     for cluster in clusters:
         key = _key(cluster)
         if key in releases or not problems:
@@ -102,37 +102,38 @@ def run(project: str | None = None) -> Iterator[checks.Result]:
         yield from _check_template(template)
 
 
-def _result(check: str, state: str, row: Any, text: str) -> checks.Result:
+def _result(check: str, state: str, row: Any, text: str) -> components.Result:
     name = errors.shown(row.name or row.uuid)
-    return checks.Result(check, state, f"{name} ({row.uuid}): {text}")
+    return components.Result(check, state, f"{name} ({row.uuid}): {text}")
 
 
 # Options
 
 
-def _configuration() -> checks.Result:
+def _configuration() -> components.Result:
+    state = components.OK
     try:
         text = check_host.check_configuration(runtime.any_one())
     except (errors.CapiHelmError, ValueError) as error:
-        return checks.Result("configuration", checks.FAILED, str(error))
-    return checks.Result("configuration", checks.OK, text)
+        state, text = components.FAILED, str(error)
+    return components.Result("configuration", state, text)
 
 
-def _chart_option() -> checks.Result:
+def _chart_option() -> components.Result:
     """Check that the default chart version is set by the operator."""
     chart = requested_labels.default_chart()
     place = conf.CONF.get_location("default_helm_chart_version", "capi_helm")
     chosen = place is not None and place.location.is_user_controlled
-    if chosen or chart.version != requested_labels.configured_chart().version:
-        text = f"new clusters get {chart.name} {chart.version}"
-        return checks.Result("chart option", checks.OK, text)
-    return checks.Result(
-        "chart option",
-        checks.FAILED,
-        f"new clusters get chart {chart.version} instead of "
-        f"{_CHART_OF_1_4_0}: set [capi_helm] default_helm_chart_version = "
-        f"{_CHART_OF_1_4_0} to keep what 1.4.0 uses by default",
-    )
+    state = components.OK
+    text = f"new clusters get {chart.name} {chart.version}"
+    if not chosen and chart == requested_labels.configured_chart():
+        state = components.FAILED
+        text = (
+            f"new clusters get chart {chart.version} instead of "
+            f"{_CHART_OF_1_4_0}: set [capi_helm] default_helm_chart_version = "
+            f"{_CHART_OF_1_4_0} to keep the default of 1.4.0"
+        )
+    return components.Result("chart option", state, text)
 
 
 # Clusters
@@ -166,14 +167,16 @@ def _read_charts(
     return charts, problems
 
 
-def _check_cluster(cluster: Any, chart: str | None) -> Iterator[checks.Result]:
+def _check_cluster(
+    cluster: Any, chart: str | None
+) -> Iterator[components.Result]:
     """Yield the state of a cluster, and labels that are taken differently.
 
     :param chart: of its deployed release; None: there is none
     """
-    state = checks.FAILED
+    state = components.FAILED
     if not cluster.stack_id:
-        state = checks.OK
+        state = components.OK
         text = "; it has no release: Magnum only deletes its row"
     elif chart is None:
         text = (
@@ -184,13 +187,13 @@ def _check_cluster(cluster: Any, chart: str | None) -> Iterator[checks.Result]:
     elif rows.in_progress(cluster.status):
         text = ": wait until the operation ends"
     else:
-        state = checks.OK
+        state = components.OK
         text = f", chart {chart}"
     yield _result("cluster", state, cluster, f"{cluster.status or ''}{text}")
     yield from _check_labels(cluster, chart or "")
 
 
-def _check_labels(cluster: Any, chart: str) -> Iterator[checks.Result]:
+def _check_labels(cluster: Any, chart: str) -> Iterator[components.Result]:
     """Yield the cluster's labels that this driver takes differently."""
     own = cluster.labels or {}
     inherited = cluster.cluster_template.labels or {}
@@ -198,13 +201,13 @@ def _check_labels(cluster: Any, chart: str) -> Iterator[checks.Result]:
         label = _LABELS.get(name)
         if label is None or label is nodes.KUBE_TAG:
             continue
-        state = checks.OK
+        state = components.OK
         if problem := _problem(label, name, text):
             detail = f"{problem}; the default applies"
         elif not _has_new_effect(label, name, text, chart):
             continue
         elif label is api_server.ALLOWED_CIDRS:
-            state = checks.FAILED
+            state = components.FAILED
             detail = (
                 f"{name}={text} is not applied yet: the Kubernetes API is "
                 "open to all until an upgrade to a chart that applies it "
@@ -231,7 +234,7 @@ def _has_new_effect(
 # Templates
 
 
-def _check_template(template: Any) -> Iterator[checks.Result]:
+def _check_template(template: Any) -> Iterator[components.Result]:
     wanted: Mapping[str, str] = template.labels or {}
     for name, text in sorted(wanted.items()):
         label = _LABELS.get(name)
@@ -240,7 +243,7 @@ def _check_template(template: Any) -> Iterator[checks.Result]:
                 f"{problem}; new clusters and upgrades to this template are "
                 "refused. Make a template without it"
             )
-            yield _result("template", checks.FAILED, template, detail)
+            yield _result("template", components.FAILED, template, detail)
     network = template.network_driver
     if network and network not in networking.CNIS:
         detail = (
@@ -248,7 +251,7 @@ def _check_template(template: Any) -> Iterator[checks.Result]:
             "pod network of its clusters. Change none of them with 1.4.0; "
             f"new clusters get {networking.CNIS[0]}"
         )
-        yield _result("template", checks.FAILED, template, detail)
+        yield _result("template", components.FAILED, template, detail)
 
 
 def _problem(label: labels.Label[Any], name: str, text: str) -> str:

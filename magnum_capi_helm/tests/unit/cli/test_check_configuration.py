@@ -112,7 +112,7 @@ class ConfigurationTest(command_case.CommandCase):
             found.pop("configuration"),
         )
         self.assertEqual(
-            {("unknown", "not looked at: see configuration")},
+            {("unknown", "not checked, because configuration failed")},
             set(found.values()),
         )
 

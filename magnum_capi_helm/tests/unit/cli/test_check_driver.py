@@ -322,6 +322,6 @@ class ServiceUserTest(MagnumChecksTestCase):
         self.openstack.stop(openstack.IDENTITY)
         self.assertEqual("failed", self.line("OpenStack")[0])
         self.assertEqual(
-            ("unknown", "not looked at: see OpenStack"),
+            ("unknown", "not checked, because OpenStack failed"),
             self.line("service user"),
         )

@@ -79,7 +79,7 @@ class PlaneChecksTest(base.BaseTestCase):
             },
             self.failed(),
         )
-        see = "not looked at: see management cluster"
+        see = "not checked, because management cluster failed"
         self.assertEqual(
             {
                 "clock": see,
@@ -102,7 +102,7 @@ class PlaneChecksTest(base.BaseTestCase):
         self.management.kubeconfig = errors.NotConfigured("no kubeconfig")
         self.assertEqual({"kubeconfig": "no kubeconfig"}, self.failed())
         self.assertEqual(
-            "not looked at: see kubeconfig",
+            "not checked, because kubeconfig failed",
             self.unasked()["management cluster"],
         )
         self.assertEqual([], self.management.requests)

@@ -137,7 +137,8 @@ class CheckVersionsTest(base.BaseTestCase):
             {
                 "versions": (
                     "unknown",
-                    "what chart 0.99.0 was tested with is not known",
+                    "the versions that chart 0.99.0 was tested with are not "
+                    "known",
                 )
             },
             self.check()[1],

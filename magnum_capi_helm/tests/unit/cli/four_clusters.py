@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from magnum_capi_helm import metrics
 from magnum_capi_helm.cli import metrics_sources
 from magnum_capi_helm.database import inventory
 from magnum_capi_helm.status import view
@@ -68,22 +69,16 @@ PLANES = (
     inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED, LOST: DEPLOYED}),
     inventory.ManagementCluster("b", "", error="no answer"),
 )
-DETAILS = metrics_sources.Details(
-    name="a",
-    addons=[
-        (SHOP, "Deployed"),
-        (SHOP, "Failed"),
-        (SHOP, "Deployed"),
-        (LOST, "Failed"),
-    ],
-    certificates=[
-        (SHOP, "ca", 9000.0),
-        (SHOP, "control-plane", 5000.0),
-        (SHOP, "control-plane", 4000.0),
-        (LOST, "ca", 1.0),
-    ],
-    leases=[(SHOP, 2990.0), (LOST, 0.0)],
-    parts={"leases": True, "addons": False},
+#: Samples of the objects on the first management cluster.
+OBJECTS: tuple[metrics_sources.Sample, ...] = (
+    (metrics.READ, 0.0, ("a", "addons")),
+    (metrics.READ, 1.0, ("a", "leases")),
+    (metrics.ADDONS, 2.0, ("u-1", "Deployed")),
+    (metrics.ADDONS, 1.0, ("u-1", "Failed")),
+    (metrics.CERTIFICATE, 9000.0, ("u-1", "ca")),
+    (metrics.CERTIFICATE, 4000.0, ("u-1", "control-plane")),
+    (metrics.LEASE, 2990.0, ("a", *SHOP, "u-1")),
+    (metrics.LEASE, 0.0, ("a", *LOST, "")),
 )
 
 #: Without the lines of help.

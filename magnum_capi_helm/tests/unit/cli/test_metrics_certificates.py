@@ -85,8 +85,8 @@ class CertificatesTest(measured.MetricsTestCase):
                 f"{{'certificate': '{name}', 'uuid': '{self.uuid}'}} "
                 f"{moment.timestamp()}"
                 for name, moment in (
-                    ("ca", first),
                     ("control-plane", third),
+                    ("ca", first),
                     ("kubeconfig", second),
                 )
             ],

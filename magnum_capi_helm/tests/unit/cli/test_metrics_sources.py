@@ -1,29 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rows and lists come to, as whole texts."""
+"""Samples of rows and of objects, and their text."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import fixtures
 from oslotest import base
 
 from magnum_capi_helm import metrics
 from magnum_capi_helm.cli import metrics_sources
 from magnum_capi_helm.database import inventory
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.cli import four_clusters
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 from magnum_capi_helm.tests.unit.metrics import promtool
 
 SHOP = four_clusters.SHOP
+LOST = four_clusters.LOST
 DEPLOYED = four_clusters.DEPLOYED
 
 
 def text(
     rows: tuple[inventory.Row, ...],
     planes: tuple[inventory.ManagementCluster, ...],
-    *details: metrics_sources.Details,
+    *objects: metrics_sources.Sample,
 ) -> str:
     """The text for rows and planes, compared as the command does."""
     lines = inventory.compare(rows, planes, "magnum")
-    return metrics.text(metrics_sources.Samples(rows, planes, lines, details))
+    samples = metrics_sources.samples_of(rows, lines, planes)
+    return metrics.text(metrics_sources.Samples([*samples, *objects]))
 
 
 class TextTest(base.BaseTestCase):
@@ -34,7 +45,7 @@ class TextTest(base.BaseTestCase):
     def all_metrics(self) -> str:
         """Return the text of all four clusters."""
         return text(
-            four_clusters.ROWS, four_clusters.PLANES, four_clusters.DETAILS
+            four_clusters.ROWS, four_clusters.PLANES, *four_clusters.OBJECTS
         )
 
     def test_everything_at_once(self) -> None:
@@ -68,12 +79,8 @@ class TextTest(base.BaseTestCase):
             inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED}),
             inventory.ManagementCluster("b", "i-b", {SHOP: DEPLOYED}),
         )
-        copy = metrics_sources.Details(
-            name="b",
-            addons=[(SHOP, "Failed")],
-            certificates=[(SHOP, "ca", 1.0)],
-        )
-        found = promtool.parsed(text(four_clusters.ROWS[:1], planes, copy))
+        rows = four_clusters.ROWS[:1]
+        found = promtool.parsed(text(rows, planes))
         self.assertEqual(
             [
                 "magnum_capi_helm_cluster_state"
@@ -85,11 +92,15 @@ class TextTest(base.BaseTestCase):
         )
         (info,) = found["magnum_capi_helm_cluster_info"]
         self.assertIn("'management_cluster': 'a'", info)
-        # What the copy has says nothing of the cluster.
-        self.assertNotIn("magnum_capi_helm_cluster_addons", found)
+        # The objects of the copy are not those of the cluster.
+        lines = inventory.compare(rows, planes, "magnum")
+        self.assertEqual(
+            [{SHOP: "u-1"}, {}],
+            [metrics_sources.uuids_on(each, rows, lines) for each in "ab"],
+        )
 
     def test_states_are_words(self) -> None:
-        for plane, state in (
+        for where, state in (
             (inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED}), "ok"),
             (
                 inventory.ManagementCluster(
@@ -103,7 +114,7 @@ class TextTest(base.BaseTestCase):
                 "unreachable",
             ),
         ):
-            found = promtool.parsed(text(four_clusters.ROWS[:1], (plane,)))
+            found = promtool.parsed(text(four_clusters.ROWS[:1], (where,)))
             self.assertEqual(
                 [
                     "magnum_capi_helm_cluster_state"
@@ -128,44 +139,95 @@ class TextTest(base.BaseTestCase):
 
 
 class ObjectsTest(base.BaseTestCase):
-    """What is measured of an object."""
+    """The objects of a cluster, and of a release without one."""
 
-    def test_an_addon_whose_provider_has_not_seen_it_is_unknown(self) -> None:
-        meta = {
-            "namespace": SHOP[0],
-            "labels": {"capi.stackhpc.com/cluster": SHOP[1]},
-        }
-        failed = {"metadata": meta, "status": {"phase": "Failed"}}
-        self.assertEqual((SHOP, "Failed"), metrics_sources.addon(failed))
-        self.assertEqual(
-            (SHOP, "Unknown"), metrics_sources.addon({"metadata": meta})
-        )
+    def setUp(self) -> None:
+        super().setUp()
+        flows.configure(self)
+        self.plane = plane.Plane(self.useFixture(fixtures.TempDir()).path)
+        for namespace in (SHOP[0], LOST[0]):
+            self.plane.server.create(
+                kinds.NAMESPACE, {"metadata": {"name": namespace}}
+            )
 
-    def test_a_machine_says_when_its_certificates_end_or_does_not_yet(
+    def create(
         self,
+        kind: kinds.Kind,
+        name: str,
+        scope: inventory.Scope,
+        label: str,
+        **content: Any,
     ) -> None:
-        meta = {
-            "namespace": SHOP[0],
-            "labels": {"cluster.x-k8s.io/cluster-name": SHOP[1]},
-        }
-        status = {"certificatesExpiryDate": "1970-01-01T01:00:00Z"}
-        self.assertEqual(
-            (SHOP, "control-plane", 3600.0),
-            metrics_sources.machine({"metadata": meta, "status": status}),
-        )
-        self.assertIsNone(metrics_sources.machine({"metadata": meta}))
+        """Create an object whose label has the release of a scope."""
+        labels = {label: scope[1], view.CONTROL_PLANE_LABEL: ""}
+        metadata = {"namespace": scope[0], "name": name, "labels": labels}
+        self.plane.server.create(kind, {"metadata": metadata, **content})
 
-    def test_a_lease_that_nobody_holds_is_none(self) -> None:
-        lease = {
-            "metadata": {"namespace": SHOP[0], "name": SHOP[1]},
-            "spec": {
-                "holderIdentity": "c1/7/aa",
-                "renewTime": "1970-01-01T00:01:00.123456Z",
-            },
-        }
-        self.assertEqual((SHOP, 60.0), metrics_sources.lease(lease))
-        free = {"holderIdentity": "", "renewTime": "1970-01-01T00:01:00Z"}
-        self.assertIsNone(metrics_sources.lease({**lease, "spec": free}))
-        self.assertIsNone(
-            metrics_sources.lease({"metadata": lease["metadata"]})
+    def samples(
+        self, read: Callable[..., Iterable[metrics_sources.Sample]]
+    ) -> list[metrics_sources.Sample]:
+        """Return the samples, where Magnum has the first cluster alone."""
+        return list(read(self.plane.runtime(), {SHOP: "u-1"}))
+
+    def test_addons_are_counted_by_phase(self) -> None:
+        label = view.CHART_CLUSTER_LABEL
+        for kind, name, scope, content in (
+            (kinds.HELM_RELEASE, "cni", SHOP, {"phase": "Deployed"}),
+            (kinds.HELM_RELEASE, "csi", SHOP, {"phase": "Failed"}),
+            (kinds.MANIFESTS, "config", SHOP, {"phase": "Deployed"}),
+            # The addon provider has not begun it.
+            (kinds.MANIFESTS, "new", SHOP, {}),
+            (kinds.HELM_RELEASE, "cni", LOST, {"phase": "Failed"}),
+        ):
+            self.create(kind, name, scope, label, status=content)
+        self.assertEqual(
+            [
+                (metrics.ADDONS, 2.0, ("u-1", "Deployed")),
+                (metrics.ADDONS, 1.0, ("u-1", "Failed")),
+                (metrics.ADDONS, 1.0, ("u-1", "Unknown")),
+            ],
+            self.samples(metrics_sources.addons),
+        )
+
+    def test_the_first_machine_whose_certificates_end_counts(self) -> None:
+        label = view.CLUSTER_NAME_LABEL
+        for name, scope, content in (
+            ("m0", SHOP, {"certificatesExpiryDate": "1970-01-01T02:00:00Z"}),
+            ("m1", SHOP, {"certificatesExpiryDate": "1970-01-01T01:00:00Z"}),
+            # Cluster API does not report it yet.
+            ("m2", SHOP, {}),
+            ("m3", LOST, {"certificatesExpiryDate": "1970-01-01T00:01:00Z"}),
+        ):
+            self.create(kinds.MACHINE, name, scope, label, status=content)
+        self.assertEqual(
+            [(metrics.CERTIFICATE, 3600.0, ("u-1", "control-plane"))],
+            self.samples(metrics_sources.machines),
+        )
+
+    def test_leases_with_a_holder_also_of_orphans(self) -> None:
+        label = location.CLUSTER_UUID
+        for name, scope, content in (
+            (
+                SHOP[1],
+                SHOP,
+                {
+                    "holderIdentity": "c1/7/aa",
+                    "renewTime": "1970-01-01T00:01:00.123456Z",
+                },
+            ),
+            ("never-renewed", LOST, {"holderIdentity": "c1/7/aa"}),
+            (
+                "free",
+                SHOP,
+                {"holderIdentity": "", "renewTime": "1970-01-01T00:01:00Z"},
+            ),
+            ("new", SHOP, {}),
+        ):
+            self.create(kinds.LEASE, name, scope, label, spec=content)
+        self.assertEqual(
+            [
+                (metrics.LEASE, 60.0, ("", *SHOP, "u-1")),
+                (metrics.LEASE, 0.0, ("", LOST[0], "never-renewed", "")),
+            ],
+            self.samples(metrics_sources.leases),
         )

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 Table: TypeAlias = tuple[tuple[str, ...], Sequence[tuple[object, ...]]]
 
 PROGRAM = "magnum-capi-helm"
-_HEAD = "Examples::"
-_INDENT = " " * 4
 _Answer = TypeVar("_Answer")
 
 
@@ -62,8 +60,8 @@ class Command(command.Command):
 
     def get_epilog(self) -> str:
         """Return the examples, for the end of the help and of the manual."""
-        lines = [f"{_INDENT}{PROGRAM} {each}" for each in self.examples]
-        return "\n".join([_HEAD, "", *lines])
+        lines = [f"    {PROGRAM} {each}" for each in self.examples]
+        return "\n".join(["Examples::", "", *lines])
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return a parser whose help keeps paragraphs and examples."""
@@ -96,17 +94,10 @@ class Lister(Command, lister.Lister):
 
 
 class _Formatter(_argparse.SmartHelpFormatter):
-    """Keep paragraphs apart, which argparse's own formatter joins."""
+    """Keep the lines of paragraphs and examples, which argparse joins."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n\n".join(
-            each
-            if each.startswith(_INDENT)
-            else super(_Formatter, self)
-            ._fill_text(each, width, indent)
-            .replace("::", ":")
-            for each in text.split("\n\n")
-        )
+        return text.replace("::", ":")
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
@@ -148,6 +139,18 @@ def chart_version(text: str) -> str:
         return label_types.VERSION(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def duration(seconds: float) -> str:
+    """Return a time in seconds, or in minutes if it is longer."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def shortened(items: Sequence[str], limit: int) -> str:
+    """Return the first items, and the number of the others."""
+    text = ", ".join(items[:limit])
+    more = len(items) - limit
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def operator(action: str) -> call.Actor:

@@ -14,6 +14,7 @@ import time
 from typing import TypeAlias
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import check_host
 from magnum_capi_helm.cli import inventory
 from magnum_capi_helm.config import conf
@@ -131,17 +132,16 @@ def check_clock(rt: runtime.Runtime) -> str:
     if not ahead:
         return "the same as the management cluster's"
     way = "ahead of" if ahead > 0 else "behind"
-    text = f"this host is {_duration(abs(ahead))} {way} the management cluster"
+    text = (
+        f"this host is {base.duration(abs(ahead))} {way} the management "
+        "cluster"
+    )
     if abs(ahead) <= CLOCKS:
         return text
     raise errors.NotConfigured(
         f"{text}, more than {CLOCKS:.0f} s: certificates that one of them "
         "signs are not valid for the other; set the clocks of both by NTP"
     )
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def seconds_ahead(before: float, date: float, after: float) -> float:
@@ -190,10 +190,8 @@ def check_permissions(rt: runtime.Runtime) -> str:
     missing = [str(each) for each in permissions.missing(rt.management)]
     if not missing:
         return "all that the driver needs"
-    more = len(missing) - _LISTED
-    parts = missing[:_LISTED] + ([f"and {more} more"] if more > 0 else [])
     raise errors.NotConfigured(
-        f"the kubeconfig's user may not {', '.join(parts)}: "
+        f"the kubeconfig's user may not {base.shortened(missing, _LISTED)}: "
         "apply what 'magnum-capi-helm management-cluster permissions' "
         "prints, or give it these"
     )

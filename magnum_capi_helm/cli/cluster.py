@@ -95,34 +95,27 @@ class Unlock(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Watch the Lease, and free what a dead conductor holds."""
-        from magnum_capi_helm.kubernetes import location
-        from magnum_capi_helm.management_clusters import registry
-        from magnum_capi_helm.operations import operation
         from magnum_capi_helm.operations import unlock
 
         row = base.find_cluster(parsed_args.cluster)
-        if not row.stack_id:
-            raise errors.NotSupported(operation.NO_RELEASE)
-        rt = registry.find_runtime(row)
-        lock = unlock.watched(rt, location.scope_of(row), self._pause)
-        result = "would be freed"
-        if lock.refusal and not parsed_args.force:
-            self.exit_code = 1
-            self.say(f"{lock.refusal}; --force frees it all the same")
-            result = batch.REFUSED
+        operation = base.operation(row)
+        operation.check_release()
+        rt = operation.runtime
+        lock = unlock.watched(rt, operation.scope, self._pause)
+        refusal = "" if parsed_args.force else lock.refusal
+        result = "freed" if parsed_args.apply else "would be freed"
         if parsed_args.apply and lock.found:
-            rt = registry.verified_runtime(row)
-            result = "freed"
             try:
                 with base.audited("unlock", f"cluster {row.uuid}"):
                     unlock.free(rt, row, lock, force=parsed_args.force)
             except errors.LeaseHeld as error:
-                result = batch.REFUSED
-                if not self.exit_code:
-                    self.say(str(error))
-                self.exit_code = 1
-        elif lock.found:
+                refusal = str(error)
+        elif lock.found and not refusal:
             self.say("nothing was written: --apply frees it")
+        if refusal:
+            self.exit_code = 1
+            self.say(f"{refusal}; --force frees it all the same")
+            result = batch.REFUSED
         return self.HEADER, _lock_lines(lock, result)
 
     def _pause(self) -> None:
@@ -148,9 +141,7 @@ def _age(moment: float) -> str:
     seconds = time.time() - moment
     if not moment or seconds < 0:
         return "unknown"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min"
+    return base.duration(seconds)
 
 
 class Credentials(batch.Batch):
@@ -410,15 +401,12 @@ class Apply(batch.Batch):
     ) -> batch.Change:
         """Return the change of chart and values of one cluster."""
         from magnum_capi_helm.lifecycle import rollout
-        from magnum_capi_helm.management_clusters import registry
-        from magnum_capi_helm.operations import release as releases
 
         order = rollout.Order(
             chart=parsed_args.chart_version,
             files=parsed_args.values_files,
             replacing=parsed_args.allow_replacement,
         )
-
         operation = base.operation(row)
 
         def make() -> None:
@@ -426,8 +414,7 @@ class Apply(batch.Batch):
             if left:
                 self.say(f"{row.name}: the polls go on: {left}")
 
-        release = releases.Release(row, registry.find_runtime(row))
-        plan = rollout.plan(release, order)
+        plan = rollout.plan(operation, order)
         if plan.going_on:
             return batch.Change(
                 "has it, and is not complete yet",

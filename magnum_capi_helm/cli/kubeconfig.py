@@ -12,15 +12,10 @@ import pathlib
 import tempfile
 from typing import Any
 
-import yaml
-
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-
-#: Cluster API's key in the Secret.
-_KEY = "value"
 
 
 class Kubeconfig(base.Command):
@@ -82,6 +77,7 @@ def _read(row: Any) -> str:
     :raises NotSupported: there is none
     :raises ManagementError: it is damaged
     """
+    from magnum_capi_helm.kubernetes import kubeconfig
     from magnum_capi_helm.kubernetes import location
     from magnum_capi_helm.management_clusters import registry
     from magnum_capi_helm.operations import operation
@@ -98,17 +94,12 @@ def _read(row: Any) -> str:
             f"network is there; see 'magnum-capi-helm describe {row.uuid}'"
         )
     try:
-        text = base64.b64decode(secret["data"][_KEY]).decode()
-        valid = bool(yaml.safe_load(text)["clusters"][0]["cluster"]["server"])
-    except (IndexError, KeyError, TypeError, ValueError, yaml.YAMLError):
-        # Not chained: the YAML error quotes the key.
-        valid = False
-    if not valid:
+        kubeconfig.administrator(secret)
+    except errors.ManagementError as error:
         raise errors.ManagementError(
-            f"the Secret {name} is damaged: it holds no kubeconfig. Cluster "
-            "API makes it anew when it is deleted"
-        )
-    return text
+            f"{error}: delete the Secret, and Cluster API makes it anew"
+        ) from None
+    return base64.b64decode(secret["data"]["value"]).decode()
 
 
 def _check(path: pathlib.Path, force: bool) -> None:

@@ -178,11 +178,9 @@ def _count(number: int, noun: str) -> str:
 
 
 def _line(change: diff.Change) -> tuple[str, ...]:
-    more = len(change.paths) - _PATHS
-    paths = ", ".join(change.paths[:_PATHS])
     return (
         f"{change.kind} {change.name}",
         change.what,
         str(change.replaced or "-"),
-        f"{paths} and {more} more" if more > 0 else paths,
+        base.shortened(change.paths, _PATHS),
     )

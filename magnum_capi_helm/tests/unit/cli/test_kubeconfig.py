@@ -23,9 +23,13 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 NAME = names.kubeconfig(base.RELEASE)
 TEXT = """\
 clusters:
-- cluster: {server: "https://203.0.113.10:6443"}
+- cluster:
+    certificate-authority-data: Y2E=
+    server: "https://203.0.113.10:6443"
 users:
-- user: {client-key-data: c2VjcmV0LWtleQ==}
+- user:
+    client-certificate-data: Y2VydGlmaWNhdGU=
+    client-key-data: c2VjcmV0LWtleQ==
 """
 
 
@@ -149,7 +153,7 @@ class RefusedTest(KubeconfigTestCase):
         for text in ("", "secret: [", "clusters: []", "- secret"):
             self.store(text)
             why = self.refused("--stdout")
-            self.assertIn(f"the Secret {NAME} is damaged", why)
+            self.assertIn(f"the Secret {NAME} has no kubeconfig", why)
             self.assertNotIn("secret: ", why)
 
     def test_a_cluster_of_which_nothing_was_made(self) -> None:

@@ -123,7 +123,7 @@ def positive(text: str) -> int:
     count = int(text) if text.isascii() and text.isdigit() else 0
     if count < 1:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number from 1 on"
+            f"{text!r} is not allowed: give a whole number of at least 1"
         )
     return count
 
@@ -197,10 +197,10 @@ def find_cluster(ref: str) -> Any:
         return row
     if not of_this_driver(template):
         kind = (template.server_type, template.cluster_distro, template.coe)
-        name = template.driver or f"of {'/'.join(map(str, kind))}"
+        name = template.driver or f"for {'/'.join(map(str, kind))}"
         raise errors.InvalidInput(
-            f"cluster {row.name} ({row.uuid}) is of the driver {name}: "
-            f"choose one of {names.DRIVER}"
+            f"cluster {row.name} ({row.uuid}) belongs to the driver {name}: "
+            f"give a cluster of {names.DRIVER}"
         )
     return row
 

@@ -152,7 +152,7 @@ class Batch(base.Lister, abc.ABC):
         results = [each.result for each in lines]
         self.say(count_results(results))
         if WOULD in results:
-            self.say("nothing was written: --apply makes these changes")
+            self.say("nothing was written: add --apply to make these changes")
         good = {NOTHING, WOULD, CHANGED}
         self.exit_code = int(not good.issuperset(results))
         return HEADER, lines
@@ -165,7 +165,7 @@ class Batch(base.Lister, abc.ABC):
 
         def change(row: Any) -> Line:
             if stopped.is_set():
-                return _line(row, NOT_TRIED, "another one failed before")
+                return _line(row, NOT_TRIED, "another cluster failed before")
             try:
                 line = self._change(row, parsed_args)
             except BaseException:
@@ -208,7 +208,7 @@ class Batch(base.Lister, abc.ABC):
         while left := _unfinished(change):
             if time.monotonic() > deadline:
                 raise errors.CapiHelmError(
-                    f"not done within {seconds / 60:.0f} minutes: {left}"
+                    f"not complete after {seconds / 60:.0f} minutes: {left}"
                 )
             time.sleep(self.pause)
 

@@ -129,7 +129,7 @@ def check_chart(rt: runtime.Runtime) -> str:
     rt.charts.check_source(chart)
     text = (
         f"{chart.name} {chart.version} can be fetched from "
-        f"{chart.repository or chart.name}, and goes to {place}"
+        f"{chart.repository or chart.name}, and will be stored in {place}"
     )
     if os.geteuid() == 0:
         text += (
@@ -148,13 +148,13 @@ def _check_stored_chart(path: str, chart: cluster_spec.Chart) -> None:
         stored = packages.read(path)
     except errors.ChartUnavailable as error:
         raise errors.ChartUnavailable(
-            f"{error}: remove it to have it fetched anew, or put a good one "
-            "there"
+            f"{error}: remove it, so that the driver fetches it again, or "
+            "replace it with an intact file"
         ) from error
     if stored.version.removeprefix("v") != chart.version.removeprefix("v"):
         raise errors.ChartUnavailable(
             f"{path} has the chart {stored.name} {stored.version}: remove it, "
-            "or put the right one there"
+            f"or replace it with {chart.name} {chart.version}"
         )
 
 
@@ -169,14 +169,13 @@ def check_network_drivers(_: runtime.Runtime) -> str:
     if not usable:
         raise errors.NotConfigured(
             f"{set_to}: Magnum refuses templates with "
-            f"{' or '.join(networking.CNIS)}, all that the chart has: set it "
-            f"to {','.join(networking.CNIS)}"
+            f"{' or '.join(networking.CNIS)}, and the chart has no others: "
+            f"set it to {','.join(networking.CNIS)}"
         )
     if not all_allowed and default not in names:
         raise errors.NotConfigured(
-            f"{set_to} is without {default}, which Magnum takes for "
-            f"templates that name none, and refuses: set {_DEFAULT} to "
-            f"{usable[0]}"
+            f"{set_to} does not have {default}, the default of templates, so "
+            f"Magnum refuses it: set {_DEFAULT} to {usable[0]}"
         )
     effective = networking.CNIS[0] if default == _FLANNEL else default
     if effective not in networking.CNIS:
@@ -184,7 +183,7 @@ def check_network_drivers(_: runtime.Runtime) -> str:
             f"[cluster_template] {_DEFAULT} = {default}, which the driver "
             f"refuses: set it to {usable[0]}"
         )
-    return f"{' or '.join(usable)}; {effective} where a template names none"
+    return f"{' or '.join(usable)}; the default is {effective}"
 
 
 # Magnum
@@ -354,7 +353,7 @@ def check_template_labels(_: runtime.Runtime) -> str:
         )
     return (
         f"accepted without effect: {templates}. `magnum-capi-helm values "
-        "--template` says why"
+        "--template` gives the reasons"
     )
 
 
@@ -415,7 +414,7 @@ def check_delivery(_: runtime.Runtime) -> str:
         return "off"
     settings = conf.delivery()
     delivery.probe(settings)
-    return f"of the user {settings.user} to {settings.receiver}"
+    return f"kubeconfigs of {settings.user} to {settings.receiver}"
 
 
 def check_service_user(_: runtime.Runtime) -> str:
@@ -433,8 +432,9 @@ def check_service_user(_: runtime.Runtime) -> str:
         return f"{access.username} has the role admin in {scope}"
     roles = ", ".join(access.role_names) or "no role"
     raise errors.NotConfigured(
-        f"{access.username} has {roles} in {scope}, but not admin, which "
-        "deletes what clusters of other users leave in Keystone and Nova: "
+        f"{access.username} has {roles} in {scope}, but not admin, which is "
+        "needed to delete what clusters of other users leave in Keystone and "
+        "Nova: "
         f"'openstack role add --user {access.user_id} {option} admin'"
     )
 

@@ -90,16 +90,16 @@ def check_identity(rt: runtime.Runtime) -> str:
         raise NoWayInError(str(error)) from error
     except errors.ManagementUnreachable as error:
         raise NoWayInError(
-            f"{error}: see what 'kubectl --kubeconfig {_path(rt)} get --raw "
-            "/readyz' says here"
+            f"{error}: run 'kubectl --kubeconfig {_path(rt)} get --raw "
+            "/readyz' on this host to see why"
         ) from error
     except errors.ManagementError as error:
         raise NoWayInError(str(error)) from error
     for name, identity in runtime.cache().identities.items():
         if identity == uid and name != rt.management_cluster.name:
             raise errors.NotConfigured(
-                f"cluster {uid}, which is {name} as well: leave one of "
-                "these names in [capi_helm] management_clusters"
+                f"cluster {uid} is configured as {name} as well: keep one of "
+                "the two names in [capi_helm] management_clusters"
             )
     runtime.cache().set_identity(rt.management_cluster.name, uid)
     return f"cluster {uid}"
@@ -109,7 +109,7 @@ def _unauthorized(rt: runtime.Runtime) -> str:
     """Return the cause of a 401, which is the same for every cause."""
     now = time.time()
     causes = [
-        f"its {each.credential} ended at {_date(each.time)}"
+        f"its {each.credential} expired at {_date(each.time)}"
         for each in rt.management.expiries()
         if each.time < now
     ]
@@ -117,8 +117,8 @@ def _unauthorized(rt: runtime.Runtime) -> str:
         "its credential is of another cluster, or was revoked"
     )
     return (
-        "the kubeconfig's user is not let in (401 Unauthorized): "
-        f"{cause}: make a new kubeconfig, and put it into {_path(rt)}"
+        "it refuses the kubeconfig's user (401 Unauthorized): "
+        f"{cause}: make a new kubeconfig, and write it to {_path(rt)}"
     )
 
 
@@ -127,7 +127,7 @@ def check_clock(rt: runtime.Runtime) -> str:
     before = time.time()
     date = rt.management.date()
     if date is None:
-        return "not known: the management cluster sends no date"
+        return "unknown: the management cluster sends no date"
     ahead = seconds_ahead(before, date, time.time())
     if not ahead:
         return "the same as the management cluster's"
@@ -192,8 +192,8 @@ def check_permissions(rt: runtime.Runtime) -> str:
         return "all that the driver needs"
     raise errors.NotConfigured(
         f"the kubeconfig's user may not {base.shortened(missing, _LISTED)}: "
-        "apply what 'magnum-capi-helm management-cluster permissions' "
-        "prints, or give it these"
+        "apply the output of 'magnum-capi-helm management-cluster "
+        "permissions', or grant these permissions"
     )
 
 
@@ -252,7 +252,7 @@ def describe_cleanup(rt: runtime.Runtime) -> str:
     )
     watched = sum(map(delete.has_janitor, clusters))
     if not clusters:
-        return "unknown: there is no cluster yet that would show a janitor"
+        return "unknown: a janitor is visible on clusters only, none exists"
     if watched == len(clusters):
         return "cluster-api-janitor-openstack"
     if not watched:

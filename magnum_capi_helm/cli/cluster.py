@@ -51,11 +51,13 @@ class Rollback(base.Lister):
         rt = operation.runtime
         planned = preview.of_desired_state(row, rollback.plan(operation))
         changes = preview.changes(rt, planned)
-        text = "nothing was written: --apply goes back"
+        text = "nothing was written: add --apply to roll back"
         if parsed_args.apply:
             with base.audited("rollback", f"cluster {row.uuid}"):
                 left = rollback.rollback(operation)
-            text = f"accepted; the polls go on: {left}" if left else "accepted"
+            text = f"accepted; Magnum's polls continue: {left}"
+            if not left:
+                text = "accepted"
         self.say(f"{previews.summarize(changes)}: {text}")
         return previews.table(changes)
 
@@ -67,9 +69,10 @@ class Unlock(base.Lister):
     command lists both, with the holder of the Lease and the time since its
     last renewal. It watches the Lease for half a minute, because only a
     renewal shows that the holder is alive. A pending revision that is younger
-    than helm's deadline may belong to a running helm. In both cases the
-    command frees nothing without --force. It writes nothing without --apply.
-    Magnum's polls continue the interrupted operation.
+    than helm's deadline may belong to a running helm. The command needs
+    --force to free a cluster from a live holder or from such a revision. It
+    writes nothing without --apply. Magnum's polls continue the interrupted
+    operation.
     """
 
     HEADER = ("What", "State", "By", "Age", "Result")
@@ -111,10 +114,10 @@ class Unlock(base.Lister):
             except errors.LeaseHeld as error:
                 refusal = str(error)
         elif lock.found and not refusal:
-            self.say("nothing was written: --apply frees it")
+            self.say("nothing was written: add --apply to free it")
         if refusal:
             self.exit_code = 1
-            self.say(f"{refusal}; --force frees it all the same")
+            self.say(f"{refusal}; add --force to free it anyway")
             result = batch.REFUSED
         return self.HEADER, _lock_lines(lock, result)
 
@@ -238,7 +241,7 @@ class Credentials(batch.Batch):
         operation = base.operation(row)
         rt, scope = operation.runtime, operation.scope
         if parsed_args.dead and not rotation.is_refused(rt, scope):
-            return batch.Change(note="it works")
+            return batch.Change(note="the credential works")
         before = parsed_args.before
         if before is not None:
             since, old = rotation.dates(rt, scope)
@@ -268,13 +271,13 @@ def _plan_revocation(
     from magnum_capi_helm.credentials import rotation
     from magnum_capi_helm.database import rows
 
-    note = "it was given later"
+    note = "the credential is newer than --before"
     # A deletion revokes all of them.
     is_deleted = rows.action(operation.cluster.status) == "DELETE"
     if is_deleted or not parsed_args.revoke_at_once or not outdated:
         return batch.Change(note=note)
     return batch.Change(
-        "the old one is revoked",
+        "revoke the old credential",
         unfinished=lambda: rotation.pending(operation, revoke=True),
         note=note,
     )
@@ -286,7 +289,7 @@ def _moment(text: str) -> float:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no time: give one such as 2026-11-22T23:30"
+            f"{text!r} is not a time: give one such as 2026-11-22T23:30"
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.timezone.utc)
@@ -412,12 +415,12 @@ class Apply(batch.Batch):
         def make() -> None:
             left = rollout.apply(operation, order)
             if left:
-                self.say(f"{row.name}: the polls go on: {left}")
+                self.say(f"{row.name}: Magnum's polls continue: {left}")
 
         plan = rollout.plan(operation, order)
         if plan.going_on:
             return batch.Change(
-                "has it, and is not complete yet",
+                "changed already, not complete yet",
                 unfinished=operation.wait_reason,
             )
         if plan.desired is None:

@@ -68,7 +68,7 @@ class Kubeconfig(base.Command):
             self.app.stdout.write(text)
             return
         _write(path, text, force)
-        self.say(f"{path} opens {row.name}: keep it safe")
+        self.say(f"{path} gives full access to {row.name}: keep it safe")
 
 
 def _read(row: Any) -> str:
@@ -90,8 +90,8 @@ def _read(row: Any) -> str:
     secret = rt.management.get(kinds.SECRET, namespace, name)
     if secret is None:
         raise errors.NotSupported(
-            f"there is no Secret {name}: Cluster API makes it when the "
-            f"network is there; see 'magnum-capi-helm describe {row.uuid}'"
+            f"there is no Secret {name} yet: Cluster API makes it after the "
+            f"network; see 'magnum-capi-helm describe {row.uuid}'"
         )
     try:
         kubeconfig.administrator(secret)

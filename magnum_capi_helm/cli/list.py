@@ -111,5 +111,5 @@ class List(base.Lister):
         try:
             return inventory.cloud_settings()
         except errors.CapiHelmError as error:
-            self.say(f"whether credentials are stale is not known: {error}")
+            self.say(f"stale credentials are not shown: {error}")
             return None

@@ -194,7 +194,7 @@ class Freeze(_Maintenance):
         maintenance.check_reason(parsed_args.reason)
         rt = self.clients(parsed_args.management_cluster)
         if not parsed_args.apply:
-            self.say("nothing was written: --apply freezes it")
+            self.say("nothing was written: add --apply to freeze it")
             return self.table(rt, ", ".join(rt.leases.holders()))
         with base.audited("freeze", _subject(rt)) as operator:
             rt.maintenance.freeze(
@@ -228,7 +228,7 @@ class Thaw(_Maintenance):
             with base.audited("thaw", _subject(rt)):
                 rt.maintenance.thaw(time.time())
         else:
-            self.say("nothing was written: --apply thaws it")
+            self.say("nothing was written: add --apply to thaw it")
         return self.table(rt)
 
 

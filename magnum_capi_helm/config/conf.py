@@ -328,7 +328,7 @@ def read_keys(path: str) -> tuple[bytes, ...]:
         with open(path, "rb", opener=_open) as stream:
             mode = os.fstat(stream.fileno()).st_mode
             if not stat.S_ISREG(mode):
-                raise _key_error(path, "is no file")
+                raise _key_error(path, "is not a regular file")
             if mode & _TOO_OPEN:
                 raise _key_error(
                     path,
@@ -362,7 +362,7 @@ def _delivery_key(path: str, text: bytes) -> bytes:
         raise _key_error(
             path,
             f"has no key: give {_SHORTEST} to {_LONGEST} bytes in base64, "
-            "such as openssl rand -base64 32 prints",
+            "such as the output of openssl rand -base64 32",
         )
     return key
 

@@ -183,7 +183,7 @@ class ReplaceTest(HeldCase):
         found = self.admin_view(cluster)
         before = self.in_use(found)
         dead = (cluster, "--dead")
-        works = ("nothing to do", "it works")
+        works = ("nothing to do", "the credential works")
         self.assertEqual(works, self.replace(heir, *dead))
 
         self.keystone.delete(f"/users/{first}")

@@ -102,7 +102,7 @@ class RolloutCommandTest(rolling.RolloutTestCase):
     def test_one_that_was_begun_before_is_waited_for(self) -> None:
         self.all.write_text(rolling.ADDON)
         self.roll_out()
-        detail = "has it, and is not complete yet"
+        detail = "changed already, not complete yet"
         order = ("web", "--values-files")
         self.assertEqual((0, "would change", detail), self.line(*order))
         self.assertEqual((0, "changed", detail), self.line(*order, "--apply"))
@@ -113,7 +113,9 @@ class RolloutCommandTest(rolling.RolloutTestCase):
         self.all.write_text(rolling.ADDON)
         code, result, _ = self.line("web", "--values-files", "--apply")
         self.assertEqual((0, "changed"), (code, result))
-        self.assertIn("web: the polls go on: helm", self.err.getvalue())
+        self.assertIn(
+            "web: Magnum's polls continue: helm", self.err.getvalue()
+        )
 
     def test_one_that_fails_has_its_reason(self) -> None:
         self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2

@@ -60,8 +60,8 @@ class ChoiceTest(base.FlowTestCase):
                     *options.split(),
                 )
                 self.assertEqual(
-                    f"cluster heat ({OTHER}) is of the driver "
-                    "k8s_fedora_coreos_v1: choose one of k8s_capi_helm_v1",
+                    f"cluster heat ({OTHER}) belongs to the driver "
+                    "k8s_fedora_coreos_v1: give a cluster of k8s_capi_helm_v1",
                     str(error),
                     kind,
                 )
@@ -73,8 +73,8 @@ class ChoiceTest(base.FlowTestCase):
             errors.InvalidInput, commands.find_cluster, "heat"
         )
         self.assertEqual(
-            f"cluster heat ({OTHER}) is of the driver of "
-            "vm/fedora-coreos/kubernetes: choose one of k8s_capi_helm_v1",
+            f"cluster heat ({OTHER}) belongs to the driver for "
+            "vm/fedora-coreos/kubernetes: give a cluster of k8s_capi_helm_v1",
             str(error),
         )
 

@@ -93,7 +93,7 @@ class FleetTest(base.FlowTestCase):
         self.assertEqual("cluster red is red", self.found[2]["Detail"])
         self.assertEqual(
             "2 would change, 1 refused\n"
-            "nothing was written: --apply makes these changes\n",
+            "nothing was written: add --apply to make these changes\n",
             self.err.getvalue(),
         )
 
@@ -159,7 +159,7 @@ class FleetTest(base.FlowTestCase):
         error = self.assertRaises(
             errors.CapiHelmError, command._wait, over, 0.0
         )
-        self.assertEqual("not done within 0 minutes: drying", str(error))
+        self.assertEqual("not complete after 0 minutes: drying", str(error))
 
     def wait(self, seconds: float, *looks: str | Exception) -> None:
         """A change of which each look finds the next."""
@@ -187,7 +187,7 @@ class FleetTest(base.FlowTestCase):
                 errors.CapiHelmError, self.wait, 0.0, *[passing] * 1000
             )
             self.assertEqual(
-                f"not done within 0 minutes: {passing}", str(error)
+                f"not complete after 0 minutes: {passing}", str(error)
             )
 
     def test_what_takes_somebody_to_end_it_fails_at_once(self) -> None:

@@ -78,9 +78,9 @@ class CheckTest(command_case.CommandCase):
         self.assertEqual("failed", self.states()["permissions"])
         self.assertIn(
             "the kubeconfig's user may not delete secrets, patch "
-            "machinedeployments/scale.cluster.x-k8s.io: apply what "
-            "'magnum-capi-helm management-cluster permissions' prints, or "
-            "give it these",
+            "machinedeployments/scale.cluster.x-k8s.io: apply the output "
+            "of 'magnum-capi-helm management-cluster permissions', or grant "
+            "these permissions",
             self.printed(),
         )
         self.assertEqual(1, code)
@@ -118,7 +118,7 @@ class CheckTest(command_case.CommandCase):
         receiver = self.delivery()
         self.assertEqual(0, self.run_command(check.Check, "-f", "json"))
         self.assertIn(
-            f"of the user admin to https://127.0.0.1:{receiver.port}",
+            f"kubeconfigs of admin to https://127.0.0.1:{receiver.port}",
             self.printed(),
         )
         self.assertEqual([], receiver.received)

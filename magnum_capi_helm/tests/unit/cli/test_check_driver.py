@@ -311,9 +311,9 @@ class ServiceUserTest(MagnumChecksTestCase):
             (
                 "failed",
                 "fake_user has member, reader in project fake_project, but "
-                "not admin, which deletes what clusters of other users leave "
-                "in Keystone and Nova: 'openstack role add --user fake_user "
-                "--project fake_project admin'",
+                "not admin, which is needed to delete what clusters of other "
+                "users leave in Keystone and Nova: 'openstack role add "
+                "--user fake_user --project fake_project admin'",
             ),
             self.line("service user"),
         )

@@ -47,23 +47,21 @@ class HostChecksTest(base.BaseTestCase):
 
     def test_network_drivers_of_templates(self) -> None:
         rows = {
-            ("calico,cilium", "calico"): "calico or cilium; calico where a "
-            "template names none",
-            ("calico,cilium", "cilium"): "calico or cilium; cilium where a "
-            "template names none",
-            ("all", "calico"): "calico or cilium; calico where a template "
-            "names none",
+            ("calico,cilium", "calico"): "calico or cilium; the default "
+            "is calico",
+            ("calico,cilium", "cilium"): "calico or cilium; the default "
+            "is cilium",
+            ("all", "calico"): "calico or cilium; the default is calico",
             # Magnum's own.
-            ("flannel,calico", "flannel"): "calico; calico where a template "
-            "names none",
+            ("flannel,calico", "flannel"): "calico; the default is calico",
             ("flannel", "flannel"): f"{_ALLOWED} flannel: Magnum refuses "
-            "templates with calico or cilium, all that the chart has: set "
-            "it to calico,cilium",
+            "templates with calico or cilium, and the chart has no others: "
+            "set it to calico,cilium",
             ("calcio", "calico"): f"{_ALLOWED} calcio: Magnum refuses "
-            "templates with calico or cilium, all that the chart has: set "
-            "it to calico,cilium",
-            ("cilium", "flannel"): f"{_ALLOWED} cilium is without flannel, "
-            "which Magnum takes for templates that name none, and refuses: "
+            "templates with calico or cilium, and the chart has no others: "
+            "set it to calico,cilium",
+            ("cilium", "flannel"): f"{_ALLOWED} cilium does not have "
+            "flannel, the default of templates, so Magnum refuses it: "
             "set kubernetes_default_network_driver to cilium",
             ("all", "weave"): "[cluster_template] "
             "kubernetes_default_network_driver = weave, which the driver "
@@ -109,7 +107,8 @@ class HostChecksTest(base.BaseTestCase):
         )
         self.assertEqual(
             f"{path} is no packaged helm chart (ReadError: not a gzip file): "
-            "remove it to have it fetched anew, or put a good one there",
+            "remove it, so that the driver fetches it again, or replace it "
+            "with an intact file",
             str(error),
         )
 
@@ -124,7 +123,7 @@ class HostChecksTest(base.BaseTestCase):
         repository = conf.CONF.capi_helm.helm_chart_repo
         fetchable = (
             f"openstack-cluster 0.27.0 can be fetched from {repository}, and "
-            f"goes to {self.store}"
+            f"will be stored in {self.store}"
         )
         absent = (
             "the chart is not in the chart store and can't be fetched; check "
@@ -173,6 +172,6 @@ class HostChecksTest(base.BaseTestCase):
         )
         self.assertEqual(
             f"{path} has the chart openstack-cluster 0.26.1: remove it, or "
-            "put the right one there",
+            "replace it with openstack-cluster 0.27.0",
             str(error),
         )

@@ -73,9 +73,9 @@ class PlaneChecksTest(base.BaseTestCase):
         self.assertEqual(
             {
                 "management cluster": "the management cluster does not "
-                "answer (ConnectTimeout). It is https://fake: see what "
-                "'kubectl --kubeconfig /etc/magnum/capi.kubeconfig get --raw "
-                "/readyz' says here"
+                "answer (ConnectTimeout). It is https://fake: run 'kubectl "
+                "--kubeconfig /etc/magnum/capi.kubeconfig get --raw /readyz' "
+                "on this host to see why"
             },
             self.failed(),
         )
@@ -115,9 +115,9 @@ class PlaneChecksTest(base.BaseTestCase):
         )
         self.assertEqual(
             {
-                "management cluster": "the kubeconfig's user is not let in "
-                "(401 Unauthorized): its token ended at 2025-11-23 04:00 "
-                "UTC: make a new kubeconfig, and put it into "
+                "management cluster": "it refuses the kubeconfig's user (401 "
+                "Unauthorized): its token expired at 2025-11-23 04:00 "
+                "UTC: make a new kubeconfig, and write it to "
                 "/etc/magnum/capi.kubeconfig"
             },
             self.failed(),
@@ -202,7 +202,7 @@ class PlaneChecksTest(base.BaseTestCase):
     def test_a_clock_that_nobody_tells_is_no_fault(self) -> None:
         self.management.clock_ahead = None
         self.assertEqual(
-            ("ok", "not known: the management cluster sends no date"),
+            ("ok", "unknown: the management cluster sends no date"),
             self.lines()["clock"],
         )
 

@@ -82,4 +82,4 @@ class CheckPlacesTest(command_case.CommandCase):
         code, found = self.checked()
         self.assertEqual(1, code)
         self.assertIn(("b", "management cluster", "failed"), found)
-        self.assertIn("which is a as well", self.out.getvalue())
+        self.assertIn("is configured as a as well", self.out.getvalue())

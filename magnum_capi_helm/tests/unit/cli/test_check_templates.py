@@ -60,7 +60,7 @@ class TemplatesTest(command_case.CommandCase):
                 "ok",
                 "accepted without effect: template 'heat' (calico_tag, "
                 "selinux_mode); template 'odd' (boot_volume_sise). "
-                "`magnum-capi-helm values --template` says why",
+                "`magnum-capi-helm values --template` gives the reasons",
                 0,
             ),
             self.line(),

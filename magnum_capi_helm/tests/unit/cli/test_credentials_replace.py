@@ -176,7 +176,7 @@ class ReplacedTest(ReplaceTestCase):
 class ChosenTest(ReplaceTestCase):
     def test_one_that_works_is_not_dead(self) -> None:
         self.assertEqual(
-            {"Result": "nothing to do", "Detail": "it works"},
+            {"Result": "nothing to do", "Detail": "the credential works"},
             self.replace("--dead", "--apply"),
         )
         self.assertEqual({self.first: "fake_user"}, self.owners())
@@ -188,7 +188,10 @@ class ChosenTest(ReplaceTestCase):
         second = self.in_use()
         self.assertNotEqual(self.first, second)
         self.assertEqual(
-            {"Result": "nothing to do", "Detail": "it was given later"},
+            {
+                "Result": "nothing to do",
+                "Detail": "the credential is newer than --before",
+            },
             self.replace("--before", before, "--apply"),
         )
         self.assertEqual(second, self.in_use())

@@ -8,8 +8,8 @@ import datetime
 
 from magnum_capi_helm.tests.unit.cli import test_credentials_replace
 
-LATER = "it was given later"
-REVOKED = f"the old one is revoked; {LATER}"
+LATER = "the credential is newer than --before"
+REVOKED = f"revoke the old credential; {LATER}"
 
 
 class RunAgainTest(test_credentials_replace.ReplaceTestCase):

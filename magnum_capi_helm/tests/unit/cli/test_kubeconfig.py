@@ -142,9 +142,8 @@ class RefusedTest(KubeconfigTestCase):
     def test_one_that_cluster_api_has_not_made_yet(self) -> None:
         self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
         self.assertEqual(
-            f"there is no Secret {NAME}: Cluster API makes it when the "
-            "network is there; see 'magnum-capi-helm describe "
-            f"{self.uuid}'",
+            f"there is no Secret {NAME} yet: Cluster API makes it after the "
+            f"network; see 'magnum-capi-helm describe {self.uuid}'",
             self.refused("--stdout"),
         )
         self.assertIn(self.audit("refused"), self.log.output.splitlines())

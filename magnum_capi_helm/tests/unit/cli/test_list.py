@@ -136,8 +136,7 @@ class ListTest(listed.ListTestCase):
             code, (line,) = listed.run()
         self.assertEqual((0, "ok"), (code, line["State"]))
         self.assertEqual(
-            "whether credentials are stale is not known: Keystone: no answer"
-            "\n",
+            "stale credentials are not shown: Keystone: no answer\n",
             listed.ERRORS.getvalue(),
         )
 

@@ -55,7 +55,7 @@ class CommandsTest(base.FlowTestCase):
             ("open", "", base.RELEASE),
             (line["State"], line["Reason"], line["Still at work"]),
         )
-        self.assertIn("--apply freezes it", self.err.getvalue())
+        self.assertIn("add --apply to freeze it", self.err.getvalue())
 
     def test_it_freezes_and_says_that_all_is_quiet(self) -> None:
         code, [line] = self.run_command(

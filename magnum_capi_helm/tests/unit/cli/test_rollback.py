@@ -50,7 +50,9 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
         self.fail_upgrade()
         self.helm.outcomes = [fake_helm.Outcome.REFUSED]
         self.rollback("web", "--apply")
-        self.assertIn(": accepted; the polls go on: ", self.err.getvalue())
+        self.assertIn(
+            ": accepted; Magnum's polls continue: ", self.err.getvalue()
+        )
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
 
     def test_unless_it_is_told_to_apply_it_writes_nothing(self) -> None:
@@ -58,7 +60,9 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
         before = self.snapshot()
         upgrades = len(self.helm.upgrades)
         self.rollback("web")
-        self.assertIn(": nothing was written: --apply", self.err.getvalue())
+        self.assertIn(
+            ": nothing was written: add --apply", self.err.getvalue()
+        )
         self.assertEqual(before, self.snapshot())
         self.assertEqual(upgrades, len(self.helm.upgrades))
 

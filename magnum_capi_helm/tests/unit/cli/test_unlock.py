@@ -128,7 +128,8 @@ class DeadTest(UnlockTestCase):
         )
         self.assertEqual(set(), self.writes())
         self.assertEqual(
-            "nothing was written: --apply frees it\n", self.err.getvalue()
+            "nothing was written: add --apply to free it\n",
+            self.err.getvalue(),
         )
 
     def test_a_dead_holder_s_lease_is_freed(self) -> None:
@@ -181,8 +182,8 @@ class AliveTest(UnlockTestCase):
         self.assertEqual(("held", "ctl2/1/a", "refused"), found["Lease"])
         self.assertEqual("refused", found["revision 1"][2])
         self.assertEqual(
-            "ctl2/1/a is alive: it has renewed the Lease; --force frees it "
-            "all the same\n",
+            "ctl2/1/a is alive: it has renewed the Lease; add --force "
+            "to free it anyway\n",
             self.err.getvalue(),
         )
         self.assertEqual(set(), self.writes())

@@ -23,8 +23,8 @@ ONE = base64.b64encode(b"1" * 24).decode()
 TWO = base64.b64encode(b"2" * 64).decode()
 OPTION = "[capi_helm] delivery_key_file"
 WANTED = (
-    "has no key: give 24 to 64 bytes in base64, such as openssl rand -base64 "
-    "32 prints"
+    "has no key: give 24 to 64 bytes in base64, such as the output of "
+    "openssl rand -base64 32"
 )
 
 #: Option, value, and what is said of it.
@@ -203,7 +203,9 @@ class KeysTest(base.BaseTestCase):
         error = self.assertRaises(
             errors.NotConfigured, conf.read_keys, str(self.path)
         )
-        self.assertEqual(f"{OPTION} {self.path} is no file", str(error))
+        self.assertEqual(
+            f"{OPTION} {self.path} is not a regular file", str(error)
+        )
 
     def test_no_file_is_named(self) -> None:
         error = self.assertRaises(errors.NotConfigured, conf.read_keys, "")

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
 from typing import TYPE_CHECKING
 
 from magnum_capi_helm.cli import base
+from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
-    from magnum_capi_helm.model import components
+    from magnum_capi_helm import runtime
 
 _HEADER = ("Check", "State", "Detail")
 
@@ -27,6 +28,10 @@ _TARGET_HEADER = (
     "State",
     "First",
 )
+
+#: Instead of a management cluster's name.
+_ALL = "(all)"
+_CONFIGURATION = "configuration"
 
 
 class Check(base.Lister):
@@ -82,7 +87,6 @@ class Check(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Run the chosen checks."""
         from magnum_capi_helm import runtime
-        from magnum_capi_helm.cli import checks
         from magnum_capi_helm.cli import from_1_4_0
 
         if parsed_args.from_1_4_0:
@@ -94,7 +98,7 @@ class Check(base.Lister):
         chosen = parsed_args.management_cluster or runtime.names()
         if parsed_args.target is not None:
             return self._target(parsed_args.target, chosen)
-        places, results = zip(*checks.run(chosen), strict=True)
+        places, results = zip(*run(chosen), strict=True)
         header, lines = self._report(results)
         if list(chosen) == [""]:
             return header, lines
@@ -104,8 +108,6 @@ class Check(base.Lister):
 
     def _report(self, results: Iterable[components.Result]) -> base.Table:
         """Return a line for each result; set the exit code."""
-        from magnum_capi_helm.model import components
-
         lines = [dataclasses.astuple(each) for each in results]
         self.exit_code = int(any(components.FAILED in each for each in lines))
         return _HEADER, lines
@@ -138,3 +140,139 @@ class Check(base.Lister):
             )
             for line, outlook in releases
         ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A check of one subject.
+
+    :param look: returns the text of the line, or several lines; raises an
+        error with advice
+    :param asks: it asks a management cluster, so it runs for each of several
+    :param of_several: it runs only if there are several
+    :param after: the check that has to succeed before this one
+    """
+
+    name: str
+    look: Callable[[runtime.Runtime], str | Iterable[components.Result]]
+    asks: bool = False
+    of_several: bool = False
+    after: str = ""
+
+
+def parts() -> tuple[Part, ...]:
+    """Return all checks, in the order in which they run."""
+    from magnum_capi_helm.cli import check_host
+    from magnum_capi_helm.cli import check_management_cluster as management
+
+    return (
+        Part("kubeconfig", management.check_kubeconfig, asks=True),
+        Part("management cluster", management.check_identity, asks=True),
+        Part("clock", management.check_clock, asks=True),
+        Part("maintenance", management.check_maintenance, asks=True),
+        Part("permissions", management.check_permissions, asks=True),
+        Part("new clusters", management.describe_placement, of_several=True),
+        Part("Cluster API", management.check_api_versions, asks=True),
+        Part("clean-up", management.describe_cleanup, asks=True),
+        Part(_CONFIGURATION, check_host.check_configuration),
+        Part("database", check_host.check_database),
+        Part("driver", check_host.check_driver),
+        Part("helm", check_host.check_helm),
+        Part("chart", check_host.check_chart),
+        Part("network drivers", check_host.check_network_drivers),
+        Part("templates", check_host.check_template_labels),
+        Part("OpenStack", check_host.check_openstack),
+        Part("service user", check_host.check_service_user, after="OpenStack"),
+        Part("certificates", check_host.check_certificate_store),
+        Part("delivery", check_host.check_delivery),
+        Part("versions", management.component_versions, asks=True),
+        Part("helm version", management.helm_version, after="helm"),
+    )
+
+
+def run(names: Sequence[str]) -> Iterator[tuple[str, components.Result]]:
+    """Run all checks; yield each with its management cluster's name.
+
+    :param names: of the management clusters; an empty one is the only one
+    :raises NotConfigured: there is none of that name
+    """
+    from magnum_capi_helm import runtime
+
+    every = parts()
+    of_each = [each for each in every if each.asks or each.of_several]
+    of_all = [each for each in every if each not in of_each]
+    rounds = [*((name, of_each) for name in names), (_ALL, of_all)]
+    if list(names) == [""]:
+        every = tuple(each for each in every if not each.of_several)
+        rounds = [("", list(every))]
+    if problem := _configuration_problem():
+        place = rounds[-1][0]
+        for each in every:
+            state, detail = components.UNKNOWN, _skipped(_CONFIGURATION)
+            if each.name == _CONFIGURATION:
+                state, detail = components.FAILED, problem
+            yield place, components.Result(each.name, state, detail)
+        return
+    for name, part in rounds:
+        rt = runtime.any_one() if name == _ALL else runtime.get(name)
+        for result in _run(rt, part):
+            yield name, result
+
+
+def _run(
+    rt: runtime.Runtime, checks: Sequence[Part]
+) -> list[components.Result]:
+    """Run checks in their order.
+
+    When the management cluster can't be asked, checks that ask it are
+    skipped, and name the check that failed.
+    """
+    from magnum_capi_helm.cli import check_host
+    from magnum_capi_helm.cli import check_management_cluster as management
+
+    results: list[components.Result] = []
+    failed = set()
+    unreachable = ""
+    for each in checks:
+        needed = unreachable if each.asks else each.after
+        try:
+            if needed in failed:
+                raise check_host.UndeterminedError(_skipped(needed))
+            answer = each.look(rt)
+            if not isinstance(answer, str):
+                results += answer
+                continue
+            state, detail = components.OK, answer
+        except check_host.UndeterminedError as error:
+            state, detail = components.UNKNOWN, str(error)
+        except Exception as error:
+            # An unexpected error must not hide the results of other checks.
+            state, detail = components.FAILED, _one_line(error)
+            failed.add(each.name)
+            if isinstance(error, management.NoWayInError):
+                unreachable = each.name
+        results.append(components.Result(each.name, state, detail))
+    return results
+
+
+def _configuration_problem() -> str:
+    """Return why no conductor can start with these options, or ""."""
+    from magnum_capi_helm import runtime
+    from magnum_capi_helm.cli import check_host
+
+    try:
+        runtime.any_one()
+    except ValueError as error:
+        return "; ".join(check_host.wrong_options()) or _one_line(error)
+    return ""
+
+
+def _skipped(needed: str) -> str:
+    return f"not checked, because {needed} failed"
+
+
+def _one_line(error: Exception) -> str:
+    """Return an error as one line."""
+    if isinstance(error, errors.CapiHelmError):
+        return str(error)
+    return str(errors.CapiHelmError(f"{type(error).__name__}: {error}"))

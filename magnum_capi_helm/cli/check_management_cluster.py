@@ -252,7 +252,7 @@ def describe_cleanup(rt: runtime.Runtime) -> str:
     )
     watched = sum(map(delete.has_janitor, clusters))
     if not clusters:
-        return "unknown: a janitor is visible on clusters only, none exists"
+        return "unknown: there is no cluster yet, and only they show a janitor"
     if watched == len(clusters):
         return "cluster-api-janitor-openstack"
     if not watched:

@@ -12,7 +12,6 @@ import fixtures
 import requests_mock
 
 from magnum_capi_helm.cli import check
-from magnum_capi_helm.cli import checks
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import openstack
@@ -27,7 +26,7 @@ class CheckTest(command_case.CommandCase):
         self.assertEqual(
             {
                 each.name: "ok"
-                for each in checks.CHECKS
+                for each in check.parts()
                 if not each.of_several and "version" not in each.name
             },
             self.states(),

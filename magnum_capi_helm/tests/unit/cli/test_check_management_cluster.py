@@ -11,8 +11,8 @@ import fixtures
 from magnum import objects
 from oslotest import base
 
+from magnum_capi_helm.cli import check
 from magnum_capi_helm.cli import check_management_cluster
-from magnum_capi_helm.cli import checks
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
@@ -48,7 +48,7 @@ class PlaneChecksTest(base.BaseTestCase):
         """State and detail by check, without those of versions."""
         return {
             each.name: (each.state, each.detail)
-            for _, each in checks.run([""])
+            for _, each in check.run([""])
             if not each.name.endswith(" version")
         }
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.cli import checks
+from magnum_capi_helm.cli import check
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -111,5 +111,5 @@ class JanitorTest(deleting.LeftoversTestCase):
 
     def who(self) -> str:
         """The line of ``magnum-capi-helm check``."""
-        found = {each.name: each for _, each in checks.run([""])}
+        found = {each.name: each for _, each in check.run([""])}
         return found["clean-up"].detail

@@ -310,7 +310,7 @@ def _advice(rivals: Mapping[str, list[str]], templates: str = "") -> str:
         f"templates that name no driver{templates}: set {_DISABLED} = "
         f"{','.join(disabled)}. Do not disable a driver that has clusters: "
         "give the images of this driver the property magnum_driver = "
-        f"{names.DRIVER} instead, and make their templates anew"
+        f"{names.DRIVER} instead, and create their templates again"
     )
 
 

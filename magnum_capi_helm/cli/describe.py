@@ -10,7 +10,7 @@ import contextlib
 import signal
 import time
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import errors
@@ -73,7 +73,8 @@ class Describe(base.Command):
         self._describer = describe.Describer(row)
         self._last: tree.Branch | None = None
         if parsed_args.watch:
-            with CtrlC() as ctrl_c:
+            ctrl_c = CtrlC()
+            with ctrl_c.ends_block():
                 self._watch(parsed_args, ctrl_c)
         else:
             self._last = self._describer.read()
@@ -141,27 +142,31 @@ class Describe(base.Command):
 
 
 class CtrlC:
-    """End a block at Ctrl-C, and remember that it was pressed.
+    """Notice Ctrl-C, in the main thread.
 
     The exception alone is not enough: a library may run code that swallows
-    exceptions. Works in the main thread only. A background process of a shell
-    ignores Ctrl-C, and goes on doing so.
+    exceptions.
     """
 
     def __init__(self) -> None:
         self.pressed = False
         self._held = False
-        self._before: Any = None
 
-    def __enter__(self) -> CtrlC:
-        self._before = signal.getsignal(signal.SIGINT)
-        if self._before is not signal.SIG_IGN:
+    @contextlib.contextmanager
+    def ends_block(self) -> Iterator[None]:
+        """End the block at Ctrl-C.
+
+        A background process of a shell ignores Ctrl-C, and continues to.
+        """
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, self._handle)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        signal.signal(signal.SIGINT, self._before)
-        return kind is not None and issubclass(kind, KeyboardInterrupt)
+        try:
+            yield
+        except KeyboardInterrupt:
+            pass
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:

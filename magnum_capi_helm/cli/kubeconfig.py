@@ -97,7 +97,7 @@ def _read(row: Any) -> str:
         kubeconfig.administrator(secret)
     except errors.ManagementError as error:
         raise errors.ManagementError(
-            f"{error}: delete the Secret, and Cluster API makes it anew"
+            f"{error}: delete the Secret, and Cluster API makes it again"
         ) from None
     return base64.b64decode(secret["data"]["value"]).decode()
 

@@ -103,7 +103,7 @@ def files() -> list[str]:
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
-    """For the sample configuration file (oslo.config.opts)."""
+    """Return all options, for the sample file (oslo.config.opts)."""
     return [
         *ALL_OPTS.items(),
         (management_group, options.MANAGEMENT_CLUSTER_OPTIONS),
@@ -117,7 +117,7 @@ def label_defaults() -> dict[str, Any]:
 
 
 def interface() -> str:
-    """Endpoint interface of clusters: public, internal or admin."""
+    """Return the clusters' endpoint interface: public, internal or admin."""
     return str(CONF.capi_helm.app_cred_interface_type).removesuffix("URL")
 
 
@@ -244,7 +244,7 @@ def delivery_enabled() -> bool:
 
 
 def delivery() -> Delivery:
-    """Return the settings; the files are read anew.
+    """Return the settings; the files are read each time.
 
     :raises NotConfigured: naming the option that is missing or wrong
     """
@@ -268,7 +268,7 @@ def delivery() -> Delivery:
 def _delivery_host(url: str) -> tuple[str, int]:
     """Return host and port of a URL that may be sent to.
 
-    Errors do not quote the URL: its path may be what keeps others out.
+    Errors do not quote the URL, because its path may be a secret.
     """
     allowed = (
         "give https://host[:port]/path, without user, password and fragment"
@@ -322,19 +322,20 @@ def read_keys(path: str) -> tuple[bytes, ...]:
     if not path:
         raise errors.NotConfigured(
             f"{_KEY_OPTION} is empty: name a file with the key that signs "
-            "what is sent to delivery_url"
+            "kubeconfigs for delivery_url"
         )
     try:
-        with open(path, "rb", opener=_open) as stream:
-            mode = os.fstat(stream.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise _key_error(path, "is not a regular file")
-            if mode & _TOO_OPEN:
-                raise _key_error(
-                    path,
-                    f"has mode {stat.S_IMODE(mode):04o}: give one that others "
-                    "can't read and a group can't write, 0600 or 0640",
-                )
+        mode = os.stat(path).st_mode
+        # Opening a pipe would wait for a writer.
+        if not stat.S_ISREG(mode):
+            raise _key_error(path, "is not a regular file")
+        if mode & _TOO_OPEN:
+            raise _key_error(
+                path,
+                f"has mode {stat.S_IMODE(mode):04o}: give one that others "
+                "can't read and a group can't write, 0600 or 0640",
+            )
+        with open(path, "rb") as stream:
             lines = stream.read(_KEY_FILE).split()
     except OSError as error:
         raise _key_error(path, f"can't be read: {error.strerror}") from None
@@ -345,11 +346,6 @@ def read_keys(path: str) -> tuple[bytes, ...]:
             "one, each in a line of its own",
         )
     return tuple(_delivery_key(path, line) for line in lines)
-
-
-def _open(path: str, flags: int) -> int:
-    # Without O_NONBLOCK, opening a pipe waits for a writer.
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _delivery_key(path: str, text: bytes) -> bytes:

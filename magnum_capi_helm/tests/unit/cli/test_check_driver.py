@@ -181,8 +181,8 @@ class DriverTest(MagnumChecksTestCase):
                 "that name no driver: set [drivers] disabled_drivers = "
                 "k8s_cluster_api_ubuntu. Do not disable a driver that has "
                 "clusters: give the images of this driver the property "
-                "magnum_driver = k8s_capi_helm_v1 instead, and make their "
-                "templates anew",
+                "magnum_driver = k8s_capi_helm_v1 instead, and create their "
+                "templates again",
             ),
             self.line("driver"),
         )

@@ -210,7 +210,7 @@ class KeysTest(base.BaseTestCase):
     def test_no_file_is_named(self) -> None:
         error = self.assertRaises(errors.NotConfigured, conf.read_keys, "")
         self.assertEqual(
-            f"{OPTION} is empty: name a file with the key that signs what is "
-            "sent to delivery_url",
+            f"{OPTION} is empty: name a file with the key that signs "
+            "kubeconfigs for delivery_url",
             str(error),
         )

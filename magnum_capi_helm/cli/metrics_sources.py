@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
+import functools
 from typing import TypeAlias, TypeVar
 
 from cryptography import x509
@@ -75,11 +76,7 @@ def collect() -> tuple[metrics.Collector, list[str]]:
         elif each.identity:
             answering.append(each)
 
-    def read_one(
-        where: inventory.ManagementCluster,
-    ) -> tuple[list[Sample], list[str]]:
-        return _read(where, uuids_on(where.name, whole.rows, whole.lines))
-
+    read_one = functools.partial(_read, whole)
     with futures.ThreadPoolExecutor(len(whole.management_clusters)) as pool:
         for more, missing in pool.map(read_one, answering):
             samples += more
@@ -182,15 +179,19 @@ def uuids_on(
 
 
 def _read(
-    where: inventory.ManagementCluster, uuids: Uuids
+    whole: inventories.Inventory, where: inventory.ManagementCluster
 ) -> tuple[list[Sample], list[str]]:
     """Return the samples of a management cluster, and why some are missing.
 
     Each part is read even if another one can't be.
     """
     rt = runtime.get(where.name)
-    here = {
-        scope: uuid for scope, uuid in uuids.items() if scope in where.releases
+    uuids = {
+        scope: uuid
+        for scope, uuid in uuids_on(
+            where.name, whole.rows, whole.lines
+        ).items()
+        if scope in where.releases
     }
     samples: list[Sample] = []
     problems: list[str] = []
@@ -202,7 +203,8 @@ def _read(
     ):
         readable = True
         try:
-            for sample in read(rt, here):
+            # One by one: those before an error are kept.
+            for sample in read(rt, uuids):
                 samples.append(sample)
         except errors.CapiHelmError as error:
             readable = False

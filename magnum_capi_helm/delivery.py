@@ -248,7 +248,12 @@ def _send(
     jobs.is_new_problem(_ALL, "")
     jobs.is_new_problem(operation.scope, "")
     uuid = operation.cluster.uuid
-    LOG.info("delivered %s of cluster %s: %s", claimed.id, uuid, claimed.event)
+    LOG.info(
+        "The kubeconfig of cluster %s is delivered: %s, %s",
+        uuid,
+        claimed.id,
+        claimed.event,
+    )
 
 
 # The message

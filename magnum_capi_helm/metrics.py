@@ -98,12 +98,12 @@ READ = _metric(
 CLUSTERS = _metric("clusters", "Number of clusters in this status.", "status")
 OLDEST = _metric(
     "clusters_oldest_timestamp_seconds",
-    "Oldest updated_at of the clusters in this status.",
+    "Earliest updated_at of the clusters in this status.",
     "status",
 )
 INFO = _metric(
     "cluster_info",
-    "Always 1. Properties of a cluster, to be joined by its UUID.",
+    "Always 1. Properties of a cluster, for joins by UUID.",
     "uuid",
     "name",
     "project_id",
@@ -139,15 +139,16 @@ ADDONS = _metric(
 )
 CERTIFICATE = _metric(
     "cluster_certificate_expiry_timestamp_seconds",
-    "End of a certificate: ca (the cluster's CA), kubeconfig (of Cluster "
-    "API), control-plane (the earliest of the control plane's machines).",
+    "Expiry of a certificate: ca (the cluster's CA), kubeconfig (the "
+    "administrator's, which Cluster API renews), control-plane (the first to "
+    "expire on the control plane's machines).",
     "uuid",
     "certificate",
 )
 CREDENTIAL = _metric(
     "cluster_credential_refused",
-    "1 if a health poll found that Keystone refuses the cluster's application "
-    "credential, otherwise 0; missing if the health polls do not check it.",
+    "1 if Keystone refused the cluster's application credential in a health "
+    "poll, otherwise 0; missing if health polls do not check credentials.",
     "uuid",
 )
 LEASE = _metric(
@@ -163,7 +164,8 @@ LEASE = _metric(
 
 POLL = _metric(
     "poll_seconds",
-    "Polls of clusters, status or health; failed ones came to no verdict.",
+    "Duration of the polls of clusters, status or health; failed: the poll "
+    "could not judge the cluster.",
     "process",
     "poll",
     "outcome",
@@ -171,21 +173,24 @@ POLL = _metric(
 )
 HELM = _metric(
     "helm_seconds",
-    "Runs of helm by outcome: ok, busy, unreachable, refused, stopped (before "
-    "helm started), absent (nothing to uninstall).",
+    "Duration of helm runs by outcome: ok, busy (another operation is in "
+    "progress), unreachable, refused, stopped (before helm started), absent "
+    "(nothing to uninstall).",
     "process",
     "command",
     "outcome",
     summary=True,
 )
 HELM_RUNNING = _metric(
-    "helm_running", "Number of helm processes that run now.", "process"
+    "helm_running", "Number of helm processes that are running.", "process"
 )
 HELM_TURNS = _metric(
     "helm_turns", "Number of helm processes that may run at once.", "process"
 )
 HELM_WAITING = _metric(
-    "helm_waiting", "Number of clusters that wait for helm.", "process"
+    "helm_waiting",
+    "Number of clusters that wait for a helm process.",
+    "process",
 )
 SNAPSHOT = _metric(
     "snapshot_timestamp_seconds",
@@ -204,15 +209,16 @@ ATTEMPT = _metric(
 )
 DELIVERY = _metric(
     "delivery_seconds",
-    "Kubeconfigs that were sent; failed ones were not accepted.",
+    "Duration of the deliveries of kubeconfigs; failed: the web server did "
+    "not accept it.",
     "process",
     "outcome",
     summary=True,
 )
 DELIVERIES_PENDING = _metric(
     "deliveries_pending",
-    "Number of clusters whose kubeconfig is not delivered yet, as far as the "
-    "process knows; missing if kubeconfigs are not delivered.",
+    "Number of clusters whose kubeconfig this process still has to deliver; "
+    "missing if kubeconfigs are not delivered.",
     "process",
     "management_cluster",
 )
@@ -350,7 +356,7 @@ class Meter(Collector):
         except OSError as error:
             problem = str(error.strerror)
         except Exception:
-            LOG.exception("Metrics are not written this time")
+            LOG.exception("Metrics could not be written")
         if problem and problem != self._problem:
             LOG.warning(
                 "[capi_helm] metrics_dir %s can't be written: %s",

@@ -370,7 +370,7 @@ class BackgroundJobs:
         except Exception as error:
             # The text of an unexpected error may quote a secret.
             why = type(error).__name__
-        LOG.error("The delivery of %s broke off: %s", release, why)
+        LOG.error("The delivery of %s failed unexpectedly: %s", release, why)
         return Outcome(self._AFTER_ERROR, pending=True)
 
     def _drop_old(self, now: float) -> None:

@@ -128,7 +128,7 @@ class Store:
             if target.parent != self._directory:
                 LOG.warning(
                     "[capi_helm] chart_store is not set and %s can't be "
-                    "written: %s is kept until temporary space is cleaned",
+                    "written: %s is stored until temporary space is cleaned",
                     self._directory,
                     target,
                 )
@@ -280,7 +280,9 @@ class Store:
             fetched = self._fetched(chart, source, staging)
             if digest(fetched) == recorded(target):
                 os.replace(fetched, target)
-                LOG.warning("%s was damaged, and was fetched anew", target)
+                LOG.warning(
+                    "%s was damaged and has been fetched again", target
+                )
 
     def _fetched(
         self,
@@ -443,7 +445,7 @@ def _put(fetched: pathlib.Path, target: pathlib.Path) -> None:
     try:
         os.link(fetched, target)
     except FileExistsError:
-        LOG.info("another process has put %s into the store", target)
+        LOG.info("Another process has already stored %s", target)
     except OSError:
         # The file system has no hard links.
         os.replace(fetched, target)

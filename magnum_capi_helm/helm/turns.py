@@ -130,4 +130,4 @@ class Turns:
             try:
                 work()
             except Exception:
-                LOG.exception("What waited for helm could not go on")
+                LOG.exception("An operation that had waited for helm failed")

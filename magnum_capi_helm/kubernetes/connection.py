@@ -153,8 +153,7 @@ class ReloadingConnection:
         self._path = path
         self._connect = functools.partial(Connection, path, timeout, option)
         self._lock = threading.Lock()
-        #: States of files that could not be used.
-        self._unusable: tuple[_FileState, ...] = ()
+        self._problem = ""
         self._reload()
 
     def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
@@ -174,33 +173,29 @@ class ReloadingConnection:
         answer = used.request(method, version, url, **options)
         if answer.status_code != requests.codes.unauthorized:
             return answer
-        latest = self._latest(insist=True)
+        latest = self._latest()
         if latest is used:
             return answer
         return latest.request(method, version, url, **options)
 
-    def _latest(self, *, insist: bool = False) -> Connection:
-        """Return the connection to use.
-
-        :param insist: try files again that could not be used before
-        """
+    def _latest(self) -> Connection:
+        """Return the connection to use, made again after a change."""
         with self._lock:
-            now = self._file_states()
-            if now != self._loaded and (insist or now != self._unusable):
-                self._try_reload(now)
+            if self._file_states() != self._loaded:
+                self._try_reload()
             return self._connection
 
-    def _try_reload(self, now: tuple[_FileState, ...]) -> None:
+    def _try_reload(self) -> None:
         try:
             self._reload()
         except (errors.NotConfigured, OSError) as error:
             # A file may be half written: keep the connection until then.
-            if now != self._unusable:
-                LOG.warning("Still used as it was read before: %s", error)
-            self._unusable = now
+            if str(error) != self._problem:
+                LOG.warning("The old kubeconfig is still used: %s", error)
+            self._problem = str(error)
         else:
-            self._unusable = ()
-            LOG.info("The kubeconfig %s was read again", self._path)
+            self._problem = ""
+            LOG.info("The kubeconfig %s has changed and is used", self._path)
 
     def _reload(self) -> None:
         # Before it is read: a later change must be noticed.

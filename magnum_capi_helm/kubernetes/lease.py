@@ -228,7 +228,9 @@ class Hold:
                 LOG.warning("%s", error)
                 return
             except errors.CapiHelmError as error:
-                LOG.warning("Lease of %s not renewed: %s", self._name, error)
+                LOG.warning(
+                    "Lease of %s not renewed: %s", self._name, error
+                )
 
     def confirm(self) -> None:
         """Make sure that it is held for the next seconds.
@@ -252,7 +254,9 @@ class Hold:
             if error.holder:
                 LOG.warning("%s", error)
         except errors.CapiHelmError as error:
-            LOG.warning("Lease of %s not given back: %s", self._name, error)
+            LOG.warning(
+                "Lease of %s could not be given back: %s", self._name, error
+            )
 
     def _renew_or_lose(self, spec: client.Object) -> None:
         """Write ``spec``, unless another conductor has the Lease.

@@ -140,7 +140,7 @@ class BackgroundJobsTest(base.BaseTestCase):
         self.run_thread()
         self.assertEqual(["two a"], self.done)
         self.assertEqual(
-            "The delivery of one broke off: KeyError\n", log.output
+            "The delivery of one failed unexpectedly: KeyError\n", log.output
         )
         self.assertEqual(1, self.jobs.pending())
 

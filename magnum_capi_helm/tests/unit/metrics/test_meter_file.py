@@ -69,7 +69,7 @@ class FileTest(meter_case.MeterCase):
         self.poll("health", 1.0)
         (write,) = self.begun
         write()
-        self.assertIn("Metrics are not written this time", self.log.output)
+        self.assertIn("Metrics could not be written", self.log.output)
 
 
 class ThreadTest(base.BaseTestCase):

@@ -37,7 +37,6 @@ import ssl
 from typing import Any
 
 import certifi
-from cryptography import x509
 from oslo_log import log
 import requests
 import yaml
@@ -265,10 +264,7 @@ def message(
     record: delivery_record.Record,
     credential: kubeconfig.Administrator,
 ) -> bytes:
-    """Return the body of a delivery, as JSON.
-
-    :raises ManagementError: the certificate can't be read
-    """
+    """Return the body of a delivery, as JSON."""
     content = {
         "delivery_id": record.id,
         "event": record.event,
@@ -279,7 +275,7 @@ def message(
         "user_id": row.user_id or "",
         "api_address": address,
         "kubeconfig_user": "admin",
-        "kubeconfig_expires_at": _expiry(credential.certificate),
+        "kubeconfig_expires_at": _iso(credential.expires),
         "kubeconfig": _kubeconfig(row.name or row.uuid, address, credential),
     }
     return json.dumps(content).encode()
@@ -313,17 +309,6 @@ def _kubeconfig(
         "preferences": {},
     }
     return str(yaml.safe_dump(document, sort_keys=False))
-
-
-def _expiry(certificate: str) -> str:
-    try:
-        parsed = x509.load_pem_x509_certificate(certificate.encode())
-    except ValueError:
-        # Not chained: text that is no certificate may be a key.
-        raise errors.ManagementError(
-            "the administrator's kubeconfig has no certificate"
-        ) from None
-    return _iso(parsed.not_valid_after_utc.timestamp())
 
 
 def _iso(seconds: float) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection, Iterable, Iterator, Mapping
+import contextlib
 import dataclasses
 import json
 import os
@@ -247,15 +248,13 @@ def expiries(user: Mapping[str, Any]) -> tuple[Expiry, ...]:
     """
     result = []
     if path := user.get("client-certificate"):
-        time = _certificate_expiry(_read(path))
-        if time is not None:
-            result.append(Expiry(CERTIFICATE, time))
+        with contextlib.suppress(ValueError):
+            result.append(Expiry(CERTIFICATE, _first_expiry(_read(path))))
     token = str(user.get("token") or "").encode()
     if path := user.get("tokenFile"):
         token = _read(path)
-    time = _token_expiry(token.strip())
-    if time is not None:
-        result.append(Expiry(BEARER, time))
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        result.append(Expiry(BEARER, _token_expiry(token.strip())))
     return tuple(result)
 
 
@@ -266,24 +265,26 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _certificate_expiry(pem: bytes) -> float | None:
-    try:
-        certificate = x509.load_pem_x509_certificate(pem)
-    except ValueError:
-        return None
-    return certificate.not_valid_after_utc.timestamp()
+def _first_expiry(pem: bytes) -> float:
+    """Return when the first of some certificates expires.
+
+    :raises ValueError: it is no certificate
+    """
+    return min(
+        each.not_valid_after_utc.timestamp()
+        for each in x509.load_pem_x509_certificates(pem)
+    )
 
 
-def _token_expiry(token: bytes) -> float | None:
-    """Return the claim ``exp`` of a JSON web token."""
-    parts = token.split(b".")
-    if len(parts) != 3:
-        return None
-    try:
-        padded = parts[1] + b"=" * (-len(parts[1]) % 4)
-        return float(json.loads(base64.urlsafe_b64decode(padded))["exp"])
-    except (ValueError, KeyError, TypeError):
-        return None
+def _token_expiry(token: bytes) -> float:
+    """Return the claim ``exp`` of a JSON web token.
+
+    :raises ValueError: it is another token
+    :raises KeyError: it does not expire
+    """
+    _, payload, _ = token.split(b".")
+    padded = payload + b"=" * (-len(payload) % 4)
+    return float(json.loads(base64.urlsafe_b64decode(padded))["exp"])
 
 
 def _problems(document: dict[str, Any]) -> Iterator[str]:
@@ -328,11 +329,15 @@ class Administrator:
     """The administrator's credential of a workload cluster, in PEM.
 
     :param ca: the CAs that the Kubernetes API's certificate may come from
+    :param expires: when the certificate expires, in seconds since 1970
+    :param ca_expires: when the first of the CAs expires
     """
 
     ca: str
     certificate: str
     key: str = dataclasses.field(repr=False)
+    expires: float
+    ca_expires: float
 
 
 def administrator(secret: Mapping[str, Any]) -> Administrator:
@@ -344,10 +349,15 @@ def administrator(secret: Mapping[str, Any]) -> Administrator:
         document = yaml.safe_load(base64.b64decode(secret["data"]["value"]))
         cluster = document["clusters"][0]["cluster"]
         user = document["users"][0]["user"]
+        ca = base64.b64decode(cluster["certificate-authority-data"])
+        certificate = base64.b64decode(user["client-certificate-data"])
+        key = base64.b64decode(user["client-key-data"])
         return Administrator(
-            ca=_pem(cluster["certificate-authority-data"]),
-            certificate=_pem(user["client-certificate-data"]),
-            key=_pem(user["client-key-data"]),
+            ca=ca.decode("ascii"),
+            certificate=certificate.decode("ascii"),
+            key=key.decode("ascii"),
+            expires=_first_expiry(certificate),
+            ca_expires=_first_expiry(ca),
         )
     except (
         AttributeError,
@@ -362,7 +372,3 @@ def administrator(secret: Mapping[str, Any]) -> Administrator:
             f"the Secret {secret['metadata']['name']} has no kubeconfig with "
             f"certificates ({type(error).__name__})"
         ) from None
-
-
-def _pem(data: str) -> str:
-    return base64.b64decode(data).decode("ascii")

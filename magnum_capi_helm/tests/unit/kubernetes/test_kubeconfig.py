@@ -222,5 +222,5 @@ class InlineTest(_KubeconfigTest):
 
 class AdministratorTest(base.BaseTestCase):
     def test_the_key_is_in_no_text(self) -> None:
-        admin = kubeconfig.Administrator("ca", "certificate", KEY)
+        admin = kubeconfig.Administrator("ca", "certificate", KEY, 1.0, 2.0)
         self.assertNotIn("hunter2", repr(admin))

@@ -402,7 +402,7 @@ def build(
     options = conf.CONF.capi_helm
     settings = settings or settings_of("")
     management = management or client.Client(
-        lambda: connection.ReloadingConnection(
+        lambda: connection.Connection(
             settings.kubeconfig,
             (options.api_connect_timeout, options.api_read_timeout),
             settings.option,

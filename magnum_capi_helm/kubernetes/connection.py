@@ -49,8 +49,48 @@ class _TokenFile(requests.auth.AuthBase):
         return request
 
 
+class _Session:
+    """A pool of connections, made from a kubeconfig that is read once."""
+
+    def __init__(
+        self, path: str, timeout: tuple[float, float], option: str
+    ) -> None:
+        # The files go with the session.
+        self._memory = kubeconfig.MemoryFiles()
+        current = kubeconfig.read(path, self._memory, option)
+        self.user = current.user
+        #: Certificates and keys that are files of their own.
+        self.files = current.files
+        config = _pykube_config(current, path)
+        adapter = pykube.http.KubernetesHTTPAdapter(
+            config,
+            pool_connections=1,
+            pool_maxsize=POOL,
+            pool_block=True,
+        )
+        self.api = pykube.HTTPClient(
+            config, timeout=timeout, http_adapter=adapter
+        )
+        self.server: str = config.cluster["server"]
+        # What pykube-ng does not take from the kubeconfig:
+        session = self.api.session
+        session.trust_env = False
+        if proxy := current.cluster.get("proxy-url"):
+            session.proxies = {"http": proxy, "https": proxy}
+        if token_file := current.user.get("tokenFile"):
+            session.auth = _TokenFile(token_file)
+        self.plugin = None
+        if plugin := current.user.get("exec"):
+            self.plugin = exec_plugin.Plugin(plugin, session, self._memory)
+            session.auth = self.plugin
+
+
 class Connection:
-    """A pool of connections, made from a kubeconfig that is read once.
+    """Connections to a management cluster, made again after a change.
+
+    A credential in a kubeconfig is replaced before the old one expires, and
+    the old one is revoked. helm reads the kubeconfig each time; a process
+    that reads it once would be refused from then on.
 
     :param path: kubeconfig
     :param timeout: seconds to connect, seconds to read
@@ -65,45 +105,21 @@ class Connection:
         option: str = kubeconfig.OPTION,
     ) -> None:
         self._path = path
-        memory = kubeconfig.MemoryFiles()
-        current = kubeconfig.read(path, memory, option)
-        self._user = current.user
-        #: Certificates and keys that are files of their own.
-        self.files = current.files
-        config = _pykube_config(current, path)
-        adapter = pykube.http.KubernetesHTTPAdapter(
-            config,
-            pool_connections=1,
-            pool_maxsize=POOL,
-            pool_block=True,
-        )
-        self._api = pykube.HTTPClient(
-            config, timeout=timeout, http_adapter=adapter
-        )
-        self.server: str = config.cluster["server"]
-        # What pykube-ng does not take from the kubeconfig:
-        session = self._api.session
-        session.trust_env = False
-        if proxy := current.cluster.get("proxy-url"):
-            session.proxies = {"http": proxy, "https": proxy}
-        if token_file := current.user.get("tokenFile"):
-            session.auth = _TokenFile(token_file)
-        self._plugin = None
-        if plugin := current.user.get("exec"):
-            self._plugin = exec_plugin.Plugin(plugin, session, memory)
-            session.auth = self._plugin
-        # The files go with the connection.
-        self._memory = memory
+        self._open = functools.partial(_Session, path, timeout, option)
+        self._lock = threading.Lock()
+        self._problem = ""
+        self._load()
 
     def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
         """Return when the kubeconfig's credentials expire.
 
         :raises NotConfigured: its token file can't be read
         """
+        user = self._latest().user
         # Not checked earlier: the file may be written while the process
         # starts.
-        kubeconfig.check_readable(self._user, "tokenFile", self._path)
-        return kubeconfig.expiries(self._user)
+        kubeconfig.check_readable(user, "tokenFile", self._path)
+        return kubeconfig.expiries(user)
 
     def request(
         self, method: str, version: str, url: str = "", **options: Any
@@ -111,102 +127,52 @@ class Connection:
         """Send a request and return the :class:`requests.Response`.
 
         A request that was answered 401 has written nothing: it is repeated
-        with a new credential, if a plugin makes it.
+        with a new credential of a plugin, or of the kubeconfig as it is now.
 
         :param version: ``v1``, ``group/version``, or a path from the root
         :param url: plural of the kind, and the object's name
         :param options: ``namespace`` and arguments of requests
         :raises requests.RequestException: no answer in time
         """
-        ask = functools.partial(
-            self._api.request, method, version=version, url=url, **options
-        )
+        options |= {"version": version, "url": url}
         with call.waiting(call.MANAGEMENT):
-            answer = ask()
-            if (
-                answer.status_code == requests.codes.unauthorized
-                and self._plugin is not None
-            ):
-                self._plugin.drop_refused(answer)
-                answer = ask()
-            return answer
+            used = self._latest()
+            answer = used.api.request(method, **options)
+            if answer.status_code != requests.codes.unauthorized:
+                return answer
+            if used.plugin is not None:
+                used.plugin.drop_refused(answer)
+            latest = self._latest()
+            if latest is used and used.plugin is None:
+                return answer
+            return latest.api.request(method, **options)
 
-
-class ReloadingConnection:
-    """A connection that is made again when its files change.
-
-    A credential in a kubeconfig is replaced before the old one expires, and
-    the old one is revoked. helm reads the kubeconfig each time; a process
-    that reads it once would be refused from then on.
-
-    Its arguments are those of :class:`Connection`.
-
-    :raises NotConfigured: the kubeconfig can't be used
-    """
-
-    def __init__(
-        self,
-        path: str,
-        timeout: tuple[float, float],
-        option: str = kubeconfig.OPTION,
-    ) -> None:
-        self._path = path
-        self._connect = functools.partial(Connection, path, timeout, option)
-        self._lock = threading.Lock()
-        self._problem = ""
-        self._reload()
-
-    def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
-        """Return when the kubeconfig's credentials expire."""
-        return self._latest().expiries()
-
-    def request(
-        self, method: str, version: str, url: str = "", **options: Any
-    ) -> Any:
-        """Send a request; repeat a 401 with the kubeconfig as it is now.
-
-        A request that was answered 401 has written nothing.
-
-        :raises requests.RequestException: no answer in time
-        """
-        used = self._latest()
-        answer = used.request(method, version, url, **options)
-        if answer.status_code != requests.codes.unauthorized:
-            return answer
-        latest = self._latest()
-        if latest is used:
-            return answer
-        return latest.request(method, version, url, **options)
-
-    def _latest(self) -> Connection:
-        """Return the connection to use, made again after a change."""
+    def _latest(self) -> _Session:
+        """Return the session to use, made again after a change."""
         with self._lock:
             if self._file_states() != self._loaded:
-                self._try_reload()
-            return self._connection
+                try:
+                    self._load()
+                except (errors.NotConfigured, OSError) as error:
+                    # A file may be half written: keep the session until then.
+                    if str(error) != self._problem:
+                        LOG.warning("Old kubeconfig is still used: %s", error)
+                    self._problem = str(error)
+                else:
+                    self._problem = ""
+                    LOG.info("Kubeconfig %s was read again", self._path)
+            return self._session
 
-    def _try_reload(self) -> None:
-        try:
-            self._reload()
-        except (errors.NotConfigured, OSError) as error:
-            # A file may be half written: keep the connection until then.
-            if str(error) != self._problem:
-                LOG.warning("The old kubeconfig is still used: %s", error)
-            self._problem = str(error)
-        else:
-            self._problem = ""
-            LOG.info("The kubeconfig %s has changed and is used", self._path)
-
-    def _reload(self) -> None:
+    def _load(self) -> None:
         # Before it is read: a later change must be noticed.
         state = _file_state(self._path)
-        self._connection = self._connect()
-        self.server = self._connection.server
+        self._session = self._open()
+        self.server = self._session.server
         # Certificates and keys are read with the first request.
         self._loaded = (state, *self._file_states()[1:])
 
     def _file_states(self) -> tuple[_FileState, ...]:
-        paths = (self._path, *self._connection.files)
+        paths = (self._path, *self._session.files)
         return tuple(_file_state(each) for each in paths)
 
 

@@ -228,9 +228,7 @@ class Hold:
                 LOG.warning("%s", error)
                 return
             except errors.CapiHelmError as error:
-                LOG.warning(
-                    "Lease of %s not renewed: %s", self._name, error
-                )
+                LOG.warning("Lease of %s not renewed: %s", self._name, error)
 
     def confirm(self) -> None:
         """Make sure that it is held for the next seconds.

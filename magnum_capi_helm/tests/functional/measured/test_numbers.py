@@ -51,7 +51,7 @@ class _Counted:
     @property
     def connections(self) -> int:
         """TCP connections opened so far."""
-        session = self._inner._api.session
+        session = self._inner._latest().api.session
         pools = session.get_adapter(self.server).poolmanager.pools
         # An LRU container of urllib3, which refuses to be iterated.
         keys = list(pools.keys())

@@ -13,6 +13,7 @@ from typing import Any
 
 import fixtures
 from oslotest import base
+import pykube
 import yaml
 
 from magnum_capi_helm.kubernetes import connection
@@ -101,6 +102,15 @@ class ServerTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        #: Clients of pykube that connections have made.
+        self.clients: list[Any] = []
+        make = pykube.HTTPClient
+
+        def record(*arguments: Any, **options: Any) -> Any:
+            self.clients.append(make(*arguments, **options))
+            return self.clients[-1]
+
+        self.useFixture(fixtures.MockPatchObject(pykube, "HTTPClient", record))
         self.server = Server()
         serving = threading.Thread(
             target=self.server.serve_forever, args=(0.01,), daemon=True

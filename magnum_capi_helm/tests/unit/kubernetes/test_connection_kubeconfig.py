@@ -44,13 +44,13 @@ class KubeconfigTest(server.ServerTest):
         temporary = pathlib.Path(tempfile.gettempdir())
         before = set(temporary.rglob("*"))
         connected = self.connect(user=key)
-        path = pathlib.Path(
-            connected._api.config.user["client-key"].filename()
-        )
+        [made] = self.clients
+        path = pathlib.Path(made.config.user["client-key"].filename())
         self.assertEqual("hunter2", path.read_text())
         new = set(temporary.rglob("*")) - before
         self.assertNotIn("hunter2", [each.read_text() for each in new])
-        del connected
+        del connected, made
+        self.clients.clear()
         self.assertFalse(path.exists())
 
     def test_the_end_of_a_client_certificate_inline_and_in_a_file(

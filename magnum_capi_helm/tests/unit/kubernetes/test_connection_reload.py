@@ -20,26 +20,15 @@ from magnum_capi_helm.tests.unit.kubernetes import server
 class ReplacedTest(server.ServerTest):
     def setUp(self) -> None:
         super().setUp()
-        self.made = 0
-        self.real = connection.Connection
-        self.useFixture(
-            fixtures.MockPatchObject(connection, "Connection", self._make)
-        )
         self.path = self.token("one")
 
     def token(self, token: str, **changes: Any) -> str:
         return self.kubeconfig(user={"token": token}, **changes)
 
-    def through(self) -> connection.ReloadingConnection:
-        return connection.ReloadingConnection(self.path, server.PATIENT)
+    def through(self) -> connection.Connection:
+        return connection.Connection(self.path, server.PATIENT)
 
-    def _make(self, *arguments: Any) -> connection.Connection:
-        self.made += 1
-        return self.real(*arguments)
-
-    def ask(
-        self, through: connection.ReloadingConnection
-    ) -> tuple[int, list[str]]:
+    def ask(self, through: connection.Connection) -> tuple[int, list[str]]:
         """The answer's status, and with which tokens it was asked for."""
         self.server.headers.clear()
         answer = through.request("GET", "v1", "secrets")
@@ -54,7 +43,7 @@ class ReplacedTest(server.ServerTest):
         self.token("two")
         self.assertEqual((200, ["two"]), self.ask(through))
         self.assertEqual((200, ["two"]), self.ask(through))
-        self.assertEqual(2, self.made)
+        self.assertEqual(2, len(self.clients))
 
     def test_a_file_that_is_put_in_its_place_is_another_one(self) -> None:
         through = self.through()
@@ -90,7 +79,7 @@ class ReplacedTest(server.ServerTest):
         through = self.through()
         self.server.says(401)
         self.assertEqual((401, ["one"]), self.ask(through))
-        self.assertEqual(1, self.made)
+        self.assertEqual(1, len(self.clients))
 
     def test_half_a_file_is_left_until_it_is_whole(self) -> None:
         through = self.through()
@@ -118,11 +107,11 @@ class ReplacedTest(server.ServerTest):
         self.token("one", **{"certificate-authority": "ca.pem"})
         through = self.through()
         self.ask(through)
-        self.assertEqual(1, self.made)
+        self.assertEqual(1, len(self.clients))
         authority.write_text("another")
         self.ask(through)
         self.ask(through)
-        self.assertEqual(2, self.made)
+        self.assertEqual(2, len(self.clients))
 
     def test_a_kubeconfig_that_was_never_good_is_refused(self) -> None:
         pathlib.Path(self.path).write_text("{")

@@ -158,7 +158,7 @@ class PluginTest(_Plugin):
         # Over http nobody looks at it.
         self.ask(connected)
         self.assertEqual([None], self.tokens)
-        certificate, key = connected._api.session.cert
+        certificate, key = self.clients[-1].session.cert
         self.assertEqual("CERT", pathlib.Path(certificate).read_text())
         self.assertEqual("KEY", pathlib.Path(key).read_text())
         mode = stat.S_IMODE(os.stat(key).st_mode)
@@ -175,7 +175,7 @@ class PluginTest(_Plugin):
         descriptors = set()
         for _ in range(6):
             self.ask(connected)
-            pairs.append(connected._api.session.cert)
+            pairs.append(self.clients[-1].session.cert)
             descriptors.add(_memory_files())
         # urllib3 knows connections by these paths.
         self.assertTrue(

@@ -2,12 +2,10 @@
 
 """Read the objects of releases, for many polls at once.
 
-Magnum polls all clusters in bursts, one thread for each cluster.
-
-1. :class:`SharedReads`: a poll uses the last read, if it is young enough.
-   Else one thread reads for all clusters that were polled lately, and the
-   others wait for it. A change of a cluster reads that cluster alone, from
-   etcd and not from the API server's cache.
+1. :class:`SharedReads`: Magnum polls all clusters in bursts, each in a thread.
+   A poll uses the last read, if it is young enough. Else one thread reads for
+   all clusters that were polled lately, and the others wait for it. A change
+   reads its cluster alone, from etcd and not from the API server's cache.
 2. :class:`Reader`: OpenStack machines are read only for a cluster that is not
    ready, addons only for one that is.
 3. For a few releases it sends one LIST for each kind, by label. For many
@@ -242,8 +240,7 @@ class ReleaseObjects:
 #: Releases from which on following all objects is cheaper than listing
 #: theirs: measured with 10 to 1,000 clusters, see the sizing page.
 FOLLOW_FROM = 50
-#: Names of releases in a LIST at most; they are up to 63 characters long, and
-#: proxies take URLs of 8 KiB. For more releases all objects are listed.
+#: Releases that a LIST names at most: proxies take URLs of 8 KiB.
 _NAMED = 100
 #: Seconds after which a follower lists everything again, at the latest.
 _RELIST = 1800.0
@@ -352,8 +349,7 @@ class Reader:
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
         if not self._whole:
             return self.add(releases, _CLUSTER_API, fresh=fresh)
-        queries = (*_CLUSTER_API, _REVISION)
-        releases = self.add(releases, queries, fresh=fresh)
+        releases = self.add(releases, (*_CLUSTER_API, _REVISION), fresh=fresh)
         readiness = {
             scope: self._judge(scope, each) for scope, each in releases.items()
         }
@@ -409,10 +405,7 @@ class Reader:
     def _read(
         self, queries: Sequence[Query], scopes: Collection[Scope], fresh: bool
     ) -> Mapping[Query, Mapping[Scope, Items]]:
-        """Read all namespaces together, or one by one.
-
-        :param fresh: read from etcd, and all namespaces one by one
-        """
+        """Read all namespaces together, or one by one."""
         if not fresh:
             try:
                 if len(scopes) >= self._follow_from:
@@ -473,9 +466,8 @@ def complete(
     return reader.add({scope: objects}, missing, fresh=True)[scope]
 
 
-#: A read that took long is shared for so many times its duration, up to a
-#: limit: Magnum needs ten seconds and more to start the polls of 500 clusters,
-#: and watches take two or three.
+#: A slow read is shared for so many times its duration, up to a limit: Magnum
+#: needs ten seconds and more to start the polls of 500 clusters.
 _AGE_FOR_DURATION = 4.0
 _LONGEST_AGE = 10.0
 #: Seconds for which a read for polls waits for the other polls of a burst.
@@ -498,12 +490,11 @@ class _Outcome(NamedTuple):
 class SharedReads:
     """Reads of one management cluster, shared by all polls of a process.
 
-    The age of a read counts from its start. A read that fails, fails once for
-    all polls that wait for it.
+    A read that fails, fails for all polls that wait for it.
 
     :param read: :meth:`Reader.read`
-    :param max_age: seconds for which a read is shared, if it was fast; if 0,
-        later polls do not share it
+    :param max_age: seconds from the start of a fast read for which it is
+        shared; if 0, later polls do not share it
     :param again: seconds within which a polled cluster is polled again
     :param clock: monotonic seconds
     :param gathering: seconds that a read waits for more polls

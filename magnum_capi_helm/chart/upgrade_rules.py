@@ -51,14 +51,6 @@ def check_template(
             )
 
 
-def check_batch(size: object) -> None:
-    """Refuse a batch of no machines."""
-    if size is not None and (not isinstance(size, int) or size < 1):
-        raise errors.InvalidInput(
-            f"max_batch_size: give 1 or more. It is {errors.shown(size)}"
-        )
-
-
 def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
     """Refuse an older Kubernetes, and one that skips a minor version.
 

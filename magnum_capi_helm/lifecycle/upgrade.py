@@ -69,7 +69,6 @@ def upgrade(
         measured = stack.enter_context(call.measured())
         with _refusals():
             identity.check(rt, rows.all_groups(operation.cluster))
-            upgrade_rules.check_batch(batch)
             operation.check_release()
             # Before the Lease: no operation waits for helm with a Lease.
             stack.enter_context(rt.turns.turn(_PATIENCE))

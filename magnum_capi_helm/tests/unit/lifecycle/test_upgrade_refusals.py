@@ -59,12 +59,6 @@ class RefusalTest(upgrading.UpgradeTestCase):
         for fields, text in _TEMPLATES:
             self.assertIn(text, self.refused(self.template(**fields)))
 
-    def test_a_batch_of_nothing(self) -> None:
-        self.assertEqual(
-            "max_batch_size: give 1 or more. It is 0",
-            self.refused(self.template(), batch=0),
-        )
-
     def test_another_operation_under_way(self) -> None:
         with self.busy():
             text = self.refused(self.template(image_id="ubuntu-1.35"))

@@ -143,14 +143,8 @@ def delete_forgotten(context: Any, cluster: Any) -> None:
     :raises CloudUnreachable: the store did not answer; nothing is lost yet
     """
     for field in _FORGOTTEN:
-        ref = getattr(cluster, field, None)
-        if ref and (refusal := _delete(context, cluster, ref)):
-            LOG.warning(
-                "Certificate %s of cluster %s stays in Magnum's store: %s",
-                ref,
-                cluster.uuid,
-                refusal,
-            )
+        if ref := getattr(cluster, field, None):
+            _delete(context, cluster, ref)
     cert_manager.delete_client_files(cluster, context=context)
 
 
@@ -171,17 +165,9 @@ def restore_references(context: Any, cluster: Any) -> None:
     # Only now: a store that fails must not keep the cluster's own away.
     for ref in replaced:
         try:
-            problem = _delete(context, cluster, ref)
+            _delete(context, cluster, ref)
         except errors.CloudUnreachable as error:
-            problem = str(error)
-        if problem:
-            LOG.warning(
-                "Certificate %s, made for a refused rotation of cluster %s, "
-                "stays in Magnum's store: %s",
-                ref,
-                cluster.uuid,
-                problem,
-            )
+            _log_kept(cluster, ref, str(error))
     cert_manager.delete_client_files(cluster, context=context)
 
 
@@ -206,8 +192,8 @@ def probe_barbican() -> str:
     return endpoint
 
 
-def _delete(context: Any, cluster: Any, ref: str) -> str:
-    """Delete a certificate; return why the store refuses, if it does.
+def _delete(context: Any, cluster: Any, ref: str) -> None:
+    """Delete a certificate; log why the store refuses, if it does.
 
     Each store raises what its client does: Magnum's own exceptions,
     openstacksdk's, with older Magnums python-barbicanclient's.
@@ -218,7 +204,7 @@ def _delete(context: Any, cluster: Any, ref: str) -> str:
         backends.get_backend().CertManager.delete_cert(
             ref, resource_ref=cluster.uuid, context=context
         )
-        return ""
+        return
     except Exception as error:
         failure = error
     codes = (
@@ -227,7 +213,7 @@ def _delete(context: Any, cluster: Any, ref: str) -> str:
     )
     status = next((code for code in codes if isinstance(code, int)), None)
     if status == _GONE:
-        return ""
+        return
     # Magnum's code raises these if a container lost a part.
     damaged = isinstance(failure, (LookupError, TypeError, AttributeError))
     # Magnum says 403 for a Keystone that does not answer, too.
@@ -237,7 +223,16 @@ def _delete(context: Any, cluster: Any, ref: str) -> str:
         raise errors.CloudUnreachable(
             f"Magnum's certificate store did not answer. {_text(failure)}"
         ) from failure
-    return _text(failure)
+    _log_kept(cluster, ref, _text(failure))
+
+
+def _log_kept(cluster: Any, ref: str, problem: str) -> None:
+    LOG.warning(
+        "Certificate %s of cluster %s stays in Magnum's store: %s",
+        ref,
+        cluster.uuid,
+        problem,
+    )
 
 
 def _text(error: Exception) -> str:

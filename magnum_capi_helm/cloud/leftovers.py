@@ -37,9 +37,9 @@ class Outcome:
     :param kept: sentences about objects that stay
     """
 
-    left: dict[str, tuple[str, ...]]
-    problems: dict[str, str]
-    kept: tuple[str, ...]
+    left: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    problems: dict[str, str] = dataclasses.field(default_factory=dict)
+    kept: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def looks(self) -> object:
@@ -96,7 +96,7 @@ def sweep(
     :param volumes: delete volumes and snapshots as well
     :param clock: monotonic seconds
     """
-    look = _Look(session, project, release, clock)
+    look = _Look(session, project, release, clock, clock() + _SECONDS)
     # A slow Cinder must not use up the time for load balancers: the network
     # can't be deleted before them.
     for kinds in (_KINDS[:3], _KINDS[3:] if volumes else ()):
@@ -104,29 +104,26 @@ def sweep(
         things = [(kind, look.find(kind)) for kind in reversed(kinds)]
         for kind, of_kind in reversed(things):
             look.delete(kind, of_kind)
-    return Outcome(look.left, look.problems, tuple(look.kept))
+    return look.outcome
 
 
+@dataclasses.dataclass(frozen=True)
 class _Look:
-    """One look at a project, with its results so far."""
+    """One look at a project, with its outcome so far.
 
-    def __init__(
-        self,
-        session: Any,
-        project: str,
-        release: str,
-        clock: Callable[[], float],
-    ) -> None:
-        self._session = session
-        self._project = project
-        self._release = release
-        self._clock = clock
-        self._until = clock() + _SECONDS
-        self._apis: dict[str, Any] = {}
-        self._ports: set[str] = set()
-        self.left: dict[str, tuple[str, ...]] = {}
-        self.problems: dict[str, str] = {}
-        self.kept: list[str] = []
+    :param until: end of the time to begin deletions
+    :param apis: service -> its proxy, or the error instead
+    :param ports: those of the load balancers of Services
+    """
+
+    session: Any
+    project: str
+    release: str
+    clock: Callable[[], float]
+    until: float
+    apis: dict[str, Any] = dataclasses.field(default_factory=dict)
+    ports: set[str] = dataclasses.field(default_factory=set)
+    outcome: Outcome = dataclasses.field(default_factory=Outcome)
 
     def find(self, kind: _Kind) -> list[_Thing]:
         """Return the cluster's objects; none if the cloud lacks the service.
@@ -138,17 +135,17 @@ class _Look:
                 return list(kind.find(self, self._api(kind.service)))
         except errors.CloudError as error:
             if not sessions.is_not_offered(error):
-                self.problems[kind.words] = str(error)
+                self.outcome.problems[kind.words] = str(error)
             return []
 
     def _api(self, service: str) -> Any:
         """Return a service's proxy; one that failed is not tried again."""
-        if service not in self._apis:
+        if service not in self.apis:
             try:
-                self._apis[service] = sessions.proxy(self._session, service)
+                self.apis[service] = sessions.proxy(self.session, service)
             except errors.CloudError as error:
-                self._apis[service] = error
-        api = self._apis[service]
+                self.apis[service] = error
+        api = self.apis[service]
         if isinstance(api, errors.CloudError):
             raise api
         return api
@@ -157,60 +154,59 @@ class _Look:
         """Delete objects, as far as the service and the time allow."""
         left = []
         for each in things:
-            gone = self._begin(kind, each) and kind.at_once
-            if not gone:
+            if not self._delete_one(kind, each):
                 left.append(each.name)
         if left:
-            self.left[kind.words] = tuple(left)
+            self.outcome.left[kind.words] = tuple(left)
 
-    def _begin(self, kind: _Kind, thing: _Thing) -> bool:
-        """Return whether the service took the request to delete."""
+    def _delete_one(self, kind: _Kind, thing: _Thing) -> bool:
+        """Begin the deletion of an object; return whether it is gone."""
         # A service that refuses one is not asked for the others.
-        late = self._clock() > self._until or kind.words in self.problems
+        late = self.clock() > self.until or kind.words in self.outcome.problems
         if thing.busy or late:
             return False
         try:
             with sessions.asking(thing.name):
-                kind.delete(self._apis[kind.service], thing.id)
+                kind.delete(self.apis[kind.service], thing.id)
         except errors.CloudError as error:
             if not sessions.busy(error):
-                self.problems[kind.words] = str(error)
+                self.outcome.problems[kind.words] = str(error)
             return False
-        return True
+        return kind.at_once
 
     def balancers(self, api: Any) -> Iterator[_Thing]:
         """Yield the load balancers of Services; note their ports."""
-        for each in api.load_balancers(project_id=self._project):
+        for each in api.load_balancers(project_id=self.project):
             name, state = str(each.name), str(each.provisioning_status)
-            if state == "DELETED" or not is_balancer_of(name, self._release):
+            if state == "DELETED" or not is_balancer_of(name, self.release):
                 continue
-            if is_shared(each.tags or (), self._release):
-                self.kept.append(
+            if is_shared(each.tags or (), self.release):
+                self.outcome.kept.append(
                     f"load balancer {name} stays: another cluster uses it"
                 )
                 continue
-            self._ports.add(str(each.vip_port_id))
+            self.ports.add(str(each.vip_port_id))
             yield _Thing(str(each.id), name, state not in _SETTLED)
 
     def addresses(self, api: Any) -> Iterator[_Thing]:
         """Yield the floating IPs of Services, unless others use them."""
-        for each in api.ips(project_id=self._project):
-            if not is_address_of(each.description or "", self._release):
+        for each in api.ips(project_id=self.project):
+            if not is_address_of(each.description or "", self.release):
                 continue
             name = str(each.floating_ip_address)
-            if not each.port_id or each.port_id in self._ports:
+            if not each.port_id or each.port_id in self.ports:
                 yield _Thing(str(each.id), name)
-            elif _BALANCERS in self.problems:
+            elif _BALANCERS in self.outcome.problems:
                 yield _Thing(str(each.id), name, busy=True)
             else:
-                self.kept.append(
+                self.outcome.kept.append(
                     f"floating IP {name} stays: something else uses it"
                 )
 
     def groups(self, api: Any) -> Iterator[_Thing]:
         """Yield the security groups of Services."""
-        for each in api.security_groups(project_id=self._project):
-            if is_group_of(each.description or "", self._release):
+        for each in api.security_groups(project_id=self.project):
+            if is_group_of(each.description or "", self.release):
                 yield _Thing(str(each.id), str(each.name))
 
     def stored(self, listed: Callable[..., Any]) -> Iterator[_Thing]:
@@ -218,10 +214,10 @@ class _Look:
         # Cinder filters by project only where it is asked for all of them,
         # which it grants to admins alone: a cluster sees its own anyway.
         query: dict[str, Any] = {}
-        if self._session.get_project_id() != self._project:
-            query = {"all_projects": True, "project_id": self._project}
+        if self.session.get_project_id() != self.project:
+            query = {"all_projects": True, "project_id": self.project}
         for each in listed(details=True, **query):
-            if is_claim_of(each.metadata or {}, self._release):
+            if is_claim_of(each.metadata or {}, self.release):
                 state = str(each.status).upper()
                 name = str(each.name or each.id)
                 yield _Thing(str(each.id), name, state not in _SETTLED)

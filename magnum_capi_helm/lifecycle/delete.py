@@ -351,7 +351,7 @@ def _sweep(operation: operations.Operation) -> leftovers.Outcome:
         raise
     except errors.CloudError as error:
         everything = "what Kubernetes made in the project"
-        return leftovers.Outcome({}, {everything: str(error)}, ())
+        return leftovers.Outcome(problems={everything: str(error)})
 
 
 def _policy(cluster: Any) -> str | None:

@@ -79,12 +79,16 @@ def remade(
     return tuple(
         name
         for (kind, name), old in _by_name(before).items()
-        if (made_from := _MADE_FROM.get(kind))
-        and (
-            (kind, name) not in new
-            or made_from(old) != made_from(new[kind, name])
-        )
+        if _makes_others(kind, old, new.get((kind, name)))
     )
+
+
+def _makes_others(kind: str, old: Object, new: Object | None) -> bool:
+    """Return whether an object makes other machines than before."""
+    made_from = _MADE_FROM.get(kind)
+    if made_from is None:
+        return False
+    return new is None or made_from(old) != made_from(new)
 
 
 def _by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
@@ -108,10 +112,10 @@ def _change(
     paths = tuple(_paths(old, new))
     if not paths:
         return None
-    made_from = _MADE_FROM.get(kind)
-    same = made_from is None or made_from(old) == made_from(new)
-    # Machines that are there before and after; others are not replaced.
-    replaced = 0 if same else min(_count(old), _count(new))
+    replaced = 0
+    if _makes_others(kind, old, new):
+        # Machines that are there before and after; others are not replaced.
+        replaced = min(_count(old), _count(new))
     return Change(kind, name, "changed", paths, replaced)
 
 

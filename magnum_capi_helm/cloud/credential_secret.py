@@ -65,11 +65,7 @@ def read(
 def entries_annotation(entries: Iterable[Entry]) -> dict[str, str]:
     """Return the annotation that lists credentials."""
     listed = [
-        {
-            key: value
-            for key, value in dataclasses.asdict(each).items()
-            if value
-        }
+        {k: v for k, v in dataclasses.asdict(each).items() if v}
         for each in entries
     ]
     return {ANNOTATION: json.dumps(listed)}
@@ -120,11 +116,9 @@ def in_use(secret: client.Object | None, owner: str = "") -> Entry | None:
     :raises ManagementError: the Secret is damaged
     """
     used = login(secret)
-    matches = (
-        each
-        for each in entries(secret, owner)
-        if used is not None and each.id == used.id
-    )
+    if used is None:
+        return None
+    matches = (each for each in entries(secret, owner) if each.id == used.id)
     return next(matches, None)
 
 

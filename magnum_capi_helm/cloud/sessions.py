@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 import contextlib
+import itertools
 import os
 from typing import Any, TypeVar
 
@@ -331,9 +332,6 @@ def region(session: Any) -> str | None:
         return str(configured)
     with asking("catalogue"):
         catalog = session.auth.get_access(session).service_catalog
-    regions = {
-        endpoint.get("region_id") or endpoint.get("region")
-        for service in catalog.catalog
-        for endpoint in service.get("endpoints") or []
-    }
-    return min((str(each) for each in regions if each), default=None)
+    endpoints = itertools.chain(*catalog.get_endpoints_data().values())
+    regions = filter(None, (each.region_name for each in endpoints))
+    return min(map(str, regions), default=None)

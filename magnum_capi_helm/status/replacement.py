@@ -48,14 +48,13 @@ def certificate_expiry(objects: view.View) -> float | None:
 
     :returns: seconds since 1970; None: not reported
     """
-    dates = map(_reported_expiry, _machines(objects))
-    return min(filter(None, dates), default=None)
+    return view.timestamp(_first_date(objects)) or None
 
 
 def estimated_expiry(objects: view.View) -> float | None:
     """Return the expiry; without a report, a year after the creation."""
     dates = [
-        _reported_expiry(each) or view.created_at(each) + _YEAR
+        view.timestamp(_reported_date(each)) or view.created_at(each) + _YEAR
         for each in _machines(objects)
         if view.created_at(each)
     ]
@@ -66,8 +65,7 @@ def expiry_warning(objects: view.View, now: float) -> str:
     """Return a warning about certificates that expire soon, or nothing."""
     automatic = renewed_by_cluster_api(objects.control_plane)
     days = _WARN_LATE if automatic else _WARN_BEFORE
-    dates = filter(view.timestamp, map(_reported_date, _machines(objects)))
-    first = min(dates, key=view.timestamp, default="")
+    first = _first_date(objects)
     expires = view.timestamp(first)
     if not expires_within(expires or None, days, now):
         return ""
@@ -133,8 +131,10 @@ def _reported_date(machine: view.Object) -> str:
     return str(view.status_of(machine).get("certificatesExpiryDate") or "")
 
 
-def _reported_expiry(machine: view.Object) -> float:
-    return view.timestamp(_reported_date(machine))
+def _first_date(objects: view.View) -> str:
+    """Return the first valid date that a machine reports, or nothing."""
+    dates = filter(view.timestamp, map(_reported_date, _machines(objects)))
+    return min(dates, key=view.timestamp, default="")
 
 
 PROGRESS_ANNOTATION = "magnum.openstack.org/progress"

@@ -68,16 +68,16 @@ KNOWN_MESSAGES = (
         r"no images were found with the given image filter: "
         r"(?:name=(?P<name>[^\s,]+))?"
         r"|image (?P<id>[\w-]+) (?:could not be found|is not active)",
-        "image {name}{id} is not there or not active",
+        "image {name}{id} does not exist or is not active",
         "it was deleted or hidden after the cluster was made; upgrade to a "
-        "template with another image, or have it put back",
+        "template with another image, or ask for it to be restored",
     ),
     (
         r"no flavors were found: name=(?P<name>\S+)"
         r"|flavor (?P<id>[\w.-]+) could not be found",
-        "flavor {name}{id} is not there",
+        "flavor {name}{id} does not exist",
         "it was deleted or is not open to the project; use another one, or "
-        "have it put back",
+        "ask the operator to restore it",
     ),
     (
         r"flavor's (?P<what>disk|memory) is too small",
@@ -86,13 +86,13 @@ KNOWN_MESSAGES = (
     ),
     (
         r"invalid key_name provided|keypair (?P<name>\S+) not found",
-        "the keypair {name} is not there",
+        "the keypair {name} does not exist",
         "it was deleted, or belongs to another user than the one whose "
         "credential the cluster has",
     ),
     (
         r"volume type .*?(?P<name>[\w.-]+)['\"]? (?:could not be|not) found",
-        "volume type {name} is not there",
+        "volume type {name} does not exist",
         "choose another one with the label boot_volume_type",
     ),
     (
@@ -104,13 +104,13 @@ KNOWN_MESSAGES = (
     (
         r"availability zone '?(?P<name>[\w.-]+)'? (?:is not available"
         r"|is invalid|was not found)|requested availability zone",
-        "availability zone {name} is not there",
+        "availability zone {name} is not available",
         "choose another one",
     ),
     (
         r"no more ip addresses available on network (?P<id>[\w-]+)",
         "network {id} has no free address",
-        "use another network, or have addresses freed",
+        "use another network, or free some addresses",
     ),
     (
         r"external network (?P<net>[\w-]+) is not reachable from subnet "
@@ -122,7 +122,7 @@ KNOWN_MESSAGES = (
         r"failed to (?:reconcile|get) external network.*"
         r"(?:no match|not found|multiple match)"
         r"|network (?P<id>[\w-]+) is not a valid external network",
-        "the external network {id} is not there, or is not external",
+        "the external network {id} does not exist, or is not external",
         "choose another external_network_id",
     ),
     (
@@ -151,7 +151,7 @@ KNOWN_MESSAGES = (
     ),
     (
         r"^instance deleted$",
-        "the server was deleted behind Cluster API's back",
+        "the server was deleted, but not by Cluster API",
         "it is replaced where auto_healing_enabled is on; else scale the "
         "nodegroup",
     ),

@@ -262,7 +262,7 @@ def _machine_reason(objects: view.View, machine: view.Object) -> str:
         # Cluster API also lists what depends on a server.
         return f"no server yet: {message.partition('; ')[0]}"
     phase = str(view.status_of(machine).get("phase") or "")
-    return message or phase or "Cluster API has not said anything of it yet"
+    return message or phase or "Cluster API has not reported anything yet"
 
 
 def _machine_note(machine: view.Object) -> str:
@@ -303,9 +303,8 @@ def _node(machine: view.Object) -> Branch | None:
     if condition is None or not (condition.well or condition.bad):
         reason = _message(condition) or "Cluster API does not see it"
         return Branch("Node", name, State.UNKNOWN, reason=reason)
-    if condition.well:
-        return grow("Node", name, "")
-    return grow("Node", name, _message(condition) or "not ready")
+    reason = "" if condition.well else _message(condition) or "not ready"
+    return grow("Node", name, reason)
 
 
 def openstack_resources(namespace: str, objects: view.View) -> Branch:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from magnum.common import exception
 from magnum.drivers.common import driver
-from oslo_log import log
 
 from magnum_capi_helm.config import conf  # noqa: F401 (registers the options)
 from magnum_capi_helm.database import status_writer
@@ -25,7 +24,8 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import magnum_errors
 
-LOG = log.getLogger(__name__)
+if TYPE_CHECKING:
+    from magnum_capi_helm.operations import operation as operations
 
 _NO_ROLLBACK = (
     f"rollback=true is not supported by the driver {names.DRIVER}: a failed "
@@ -66,12 +66,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Create the release of a new cluster; Cluster API does the rest."""
         from magnum_capi_helm.lifecycle import create
-        from magnum_capi_helm.management_clusters import placement
 
         try:
-            with _request("create", context, cluster):
-                rt = placement.choose(cluster)
-                create.create(_operation(context, cluster, rt))
+            with _request("create", context, cluster) as operation:
+                create.create(operation)
         except Exception as error:
             # Magnum marks the cluster, and forgets its nodegroups.
             status_writer.fail_groups(cluster, str(error))
@@ -96,8 +94,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Resize default-worker: ``coe cluster update node_count``."""
         from magnum_capi_helm.lifecycle import resize
 
-        with _request("update", context, cluster):
-            resize.update(_operation(context, cluster), rollback=rollback)
+        with _request("update", context, cluster) as operation:
+            resize.update(operation, rollback=rollback)
 
     def resize_cluster(
         self,
@@ -111,10 +109,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Bring a group to the count that Magnum has saved."""
         from magnum_capi_helm.lifecycle import resize
 
-        with _request("resize", context, cluster):
-            resize.resize(
-                _operation(context, cluster), nodegroup, nodes_to_remove or []
-            )
+        with _request("resize", context, cluster) as operation:
+            resize.resize(operation, nodegroup, nodes_to_remove or [])
 
     def upgrade_cluster(
         self,
@@ -131,33 +127,20 @@ class Driver(driver.Driver):  # type: ignore[misc]
         Magnum passes ``rollback`` in the place of ``scale_manager``.
         """
         from magnum_capi_helm.lifecycle import upgrade
-        from magnum_capi_helm.management_clusters import registry
 
-        with _request("upgrade", context, cluster, answer=True):
+        with _request("upgrade", context, cluster, answer=True) as operation:
             if rollback or scale_manager:
                 raise errors.NotSupported(_NO_ROLLBACK)
-            rt = registry.runtime_of(cluster)
             upgrade.upgrade(
-                _operation(context, cluster, rt),
-                cluster_template,
-                max_batch_size,
-                nodegroup,
+                operation, cluster_template, max_batch_size, nodegroup
             )
 
     def delete_cluster(self, context: Any, cluster: Any) -> None:
         """Begin to delete a cluster, from whatever state; the polls end it."""
         from magnum_capi_helm.lifecycle import delete
-        from magnum_capi_helm.management_clusters import registry
 
-        with _request("delete", context, cluster):
-            status_writer.save_deleting(cluster)
-            if not cluster.stack_id:
-                return
-            # The mark in Magnum's row is enough: each poll tries again.
-            going_on = "Deletion of cluster %s goes on with the polls: %s"
-            with magnum_errors.logged(LOG, going_on, cluster.uuid):
-                rt = registry.runtime_of(cluster)
-                delete.begin(_operation(context, cluster, rt))
+        with _request("delete", context, cluster) as operation:
+            delete.begin(operation)
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:
         """Return the object that does the health poll."""
@@ -173,8 +156,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Make a group of workers; the polls report when it is complete."""
         from magnum_capi_helm.lifecycle import nodegroups
 
-        with _group_request("nodegroup create", context, cluster, nodegroup):
-            nodegroups.create(_operation(context, cluster), nodegroup)
+        with _for_group("create", context, cluster, nodegroup) as operation:
+            nodegroups.create(operation, nodegroup)
 
     def update_nodegroup(
         self, context: Any, cluster: Any, nodegroup: Any
@@ -182,8 +165,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Apply bounds, node labels and taints, which are not saved yet."""
         from magnum_capi_helm.lifecycle import nodegroups
 
-        with _group_request("nodegroup update", context, cluster, nodegroup):
-            nodegroups.update(_operation(context, cluster), nodegroup)
+        with _for_group("update", context, cluster, nodegroup) as operation:
+            nodegroups.update(operation, nodegroup)
 
     def delete_nodegroup(
         self, context: Any, cluster: Any, nodegroup: Any
@@ -191,8 +174,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Begin to delete a group; the polls remove its row."""
         from magnum_capi_helm.lifecycle import nodegroups
 
-        with _group_request("nodegroup delete", context, cluster, nodegroup):
-            nodegroups.delete(_operation(context, cluster), nodegroup)
+        with _for_group("delete", context, cluster, nodegroup) as operation:
+            nodegroups.delete(operation, nodegroup)
 
     # Certificates and credentials
 
@@ -208,8 +191,9 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Give the cluster a new credential of the requesting user."""
         from magnum_capi_helm.credentials import rotation
 
-        with _request("credential rotation", context, cluster, answer=True):
-            rotation.rotate(_operation(context, cluster))
+        action = "credential rotation"
+        with _request(action, context, cluster, answer=True) as operation:
+            rotation.rotate(operation)
 
     def create_federation(self, context: Any, federation: Any) -> None:
         """Refuse a federation; Magnum itself never calls it."""
@@ -219,42 +203,38 @@ class Driver(driver.Driver):  # type: ignore[misc]
     update_federation = delete_federation = create_federation
 
 
-def _operation(context: Any, cluster: Any, runtime: Any = None) -> Any:
-    """Make the operation of a call; importing it takes a while."""
-    from magnum_capi_helm.operations import operation
-
-    return operation.Operation(context, cluster, runtime)
-
-
 @contextlib.contextmanager
 def _request(
     action: str, context: Any, cluster: Any, *, answer: bool = False
-) -> Iterator[None]:
-    """Log the user of a request, and translate errors for Magnum.
+) -> Iterator[operations.Operation]:
+    """Make the operation, log the user, and translate errors for Magnum.
 
     :param answer: the text is Magnum's answer to a request, and no reason
         of a status
     """
+    from magnum_capi_helm.operations import operation
+
     with (
         magnum_errors.translated(action, cluster.uuid, answer=answer),
         call.requested(action, context, cluster.uuid),
         call.measured(),
     ):
-        yield
+        yield operation.Operation(context, cluster)
 
 
 @contextlib.contextmanager
-def _group_request(
+def _for_group(
     action: str, context: Any, cluster: Any, nodegroup: Any
-) -> Iterator[None]:
+) -> Iterator[operations.Operation]:
     """Handle a request about a nodegroup as :func:`_request` does.
 
     After a refusal Magnum's handler saves the cluster as failed, without a
     reason: set it on the row.
     """
     try:
-        with _request(action, context, cluster):
-            yield
+        request = _request(f"nodegroup {action}", context, cluster)
+        with request as operation:
+            yield operation
     except Exception as error:
         cluster.status_reason = f"nodegroup {nodegroup.name}: {error}"
         raise

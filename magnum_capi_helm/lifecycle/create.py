@@ -81,28 +81,25 @@ class _Plan:
 def create(operation: operations.Operation) -> None:
     """Create the release of a cluster.
 
-    :param operation: with the management cluster that was chosen
     :raises CapiHelmError: the request was refused; nothing was written
     """
-    rt, done = operation.runtime, False
-    with call.measured() as measured:
-        acquired = rt.create_slots.acquire(timeout=_PATIENCE)
-        try:
-            plan = _plan(operation)
-        finally:
-            if acquired:
-                rt.create_slots.release()
-        cluster_placement.ensure_namespace(
-            rt, operation.namespace, plan.namespace
-        )
-        with (
-            # The status says so, and it goes on in its turn.
-            contextlib.suppress(errors.NoTurn),
-            operation.queued(operations.Operation.lock_and_apply),
-            operation.lock(new=True) as locked,
-        ):
-            done = _claim(locked, plan) and _make(locked, plan)
-        if done:
+    rt = cluster_placement.choose(operation.cluster)
+    operation.runtime = rt
+    acquired = rt.create_slots.acquire(timeout=_PATIENCE)
+    try:
+        plan = _plan(operation)
+    finally:
+        if acquired:
+            rt.create_slots.release()
+    cluster_placement.ensure_namespace(rt, operation.namespace, plan.namespace)
+    with (
+        call.measured() as measured,
+        # The status says so, and it goes on in its turn.
+        contextlib.suppress(errors.NoTurn),
+        operation.queued(operations.Operation.lock_and_apply),
+        operation.lock(new=True) as locked,
+    ):
+        if _claim(locked, plan) and _make(locked, plan):
             LOG.info("created release %s: %s", operation.release, measured)
 
 

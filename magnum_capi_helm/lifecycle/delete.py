@@ -38,6 +38,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
@@ -46,10 +47,12 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
@@ -71,11 +74,20 @@ NOBODY = "none"
 
 
 def begin(operation: operations.Operation) -> None:
-    """Start the deletion of a cluster that has a release.
+    """Save that a cluster is deleted, and start with it.
 
-    :raises CapiHelmError: not now; the polls start it
+    The mark in Magnum's row is enough: each poll tries again.
     """
-    with call.measured() as measured:
+    cluster = operation.cluster
+    status_writer.save_deleting(cluster)
+    if not cluster.stack_id:
+        return
+    text = "Deletion of cluster %s goes on with the polls: %s"
+    with (
+        magnum_errors.logged(LOG, text, cluster.uuid),
+        call.measured() as measured,
+    ):
+        operation.runtime = registry.runtime_of(cluster)
         _verify_location(operation)
         operation.runtime.maintenance.check()
         operation.runtime.leases.mark_deleted(*operation.scope)

@@ -36,7 +36,6 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
-from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
@@ -64,14 +63,13 @@ def upgrade(
     :param nodegroup: a default group stands for the whole cluster
     :raises NotSupported: it was refused; the rows are as they were
     """
-    rt, deadline = operation.runtime, time.monotonic() + _ALL
+    deadline = time.monotonic() + _ALL
     with contextlib.ExitStack() as stack:
         measured = stack.enter_context(call.measured())
         with _refusals():
-            identity.check(rt, rows.all_groups(operation.cluster))
             operation.check_release()
             # Before the Lease: no operation waits for helm with a Lease.
-            stack.enter_context(rt.turns.turn(_PATIENCE))
+            stack.enter_context(operation.runtime.turns.turn(_PATIENCE))
             locked = stack.enter_context(operation.lock())
             _check_idle(locked)
             locked.settle()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import dataclasses
+import functools
 import time
 from typing import Any
 
@@ -191,17 +192,16 @@ class Release:
         self, cluster: Any, runtime: runtimes.Runtime | None = None
     ) -> None:
         self.cluster = cluster
-        self._runtime = runtime
+        if runtime is not None:
+            self.runtime = runtime
 
-    @property
+    @functools.cached_property
     def runtime(self) -> runtimes.Runtime:
         """The clients of the management cluster.
 
         :raises CapiHelmError: it does not answer, or is not the recorded one
         """
-        if self._runtime is None:
-            self._runtime = registry.verified_runtime(self.cluster)
-        return self._runtime
+        return registry.verified_runtime(self.cluster)
 
     @property
     def namespace(self) -> str:
@@ -240,10 +240,11 @@ class Release:
         return helm_records.read(self.runtime.management, *self.scope, version)
 
     def render(
-        self, desired: desired_state.DesiredState
+        self, desired: desired_state.DesiredState, *, live: bool = True
     ) -> tuple[Object, ...]:
         """Return the objects that helm would apply.
 
+        :param live: let the chart look up objects, as an upgrade does
         :raises HelmError: the chart does not accept the values
         """
         rt = self.runtime
@@ -252,7 +253,7 @@ class Release:
             self.namespace,
             rt.charts.ensure(desired.chart),
             values.stamped(desired.values, desired.fingerprint),
-            live=True,
+            live=live,
         )
 
     # The Secret

@@ -107,7 +107,12 @@ def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
 
 
 def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
-    """Return values that make the live Cluster show which intent it has."""
+    """Return values that make the live Cluster show which intent it has.
+
+    :param fingerprint: of the rows; empty: there are none yet
+    """
+    if not fingerprint:
+        return values
     annotation = requested_groups.FINGERPRINT_ANNOTATION
     return _annotated(values, annotation, fingerprint)
 

@@ -27,6 +27,7 @@ from magnum_capi_helm.model import names
 if TYPE_CHECKING:
     from magnum_capi_helm.model import call
     from magnum_capi_helm.operations import operation as operations
+    from magnum_capi_helm.operations import release as releases
 
 #: Header and lines, as cliff takes them.
 Table: TypeAlias = tuple[tuple[str, ...], Sequence[tuple[object, ...]]]
@@ -203,6 +204,14 @@ def find_cluster(ref: str) -> Any:
             f"give a cluster of {names.DRIVER}"
         )
     return row
+
+
+def release(row: Any) -> releases.Release:
+    """Return a cluster's release, to look at; nothing is written."""
+    from magnum_capi_helm.management_clusters import registry
+    from magnum_capi_helm.operations import release as releases
+
+    return releases.Release(row, registry.find_runtime(row))
 
 
 def operation(row: Any) -> operations.Operation:

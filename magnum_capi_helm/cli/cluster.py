@@ -43,14 +43,13 @@ class Rollback(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Compare with the installed objects, then go back."""
-        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.lifecycle import release_change
         from magnum_capi_helm.lifecycle import rollback
 
         row = base.find_cluster(parsed_args.cluster)
         operation = base.operation(row)
-        rt = operation.runtime
-        planned = preview.of_desired_state(row, rollback.plan(operation))
-        changes = preview.changes(rt, planned)
+        planned = rollback.plan(operation)
+        changes = release_change.compare(operation, planned).changes
         text = "nothing was written: add --apply to roll back"
         if parsed_args.apply:
             with base.audited("rollback", f"cluster {row.uuid}"):
@@ -464,7 +463,7 @@ def _plan_certificates(row: Any, days: int) -> batch.Change:
 
     operation = base.operation(row)
     return batch.Change(
-        renew.plan(operation.runtime, row, days).detail,
+        renew.plan(operation, days).detail,
         make=lambda: renew.begin(operation, days),
         unfinished=lambda: renew.pending(operation),
     )

@@ -17,9 +17,9 @@ from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import encoding
 
 if TYPE_CHECKING:
-    from magnum_capi_helm import runtime
     from magnum_capi_helm.chart import diff
-    from magnum_capi_helm.lifecycle import preview
+    from magnum_capi_helm.model import desired_state
+    from magnum_capi_helm.operations import release as releases
 
 #: ``diff`` names so many paths of one object, and counts the others.
 _PATHS = 4
@@ -46,20 +46,18 @@ class _Preview(base.Command):
 
     def preview(
         self, parsed_args: argparse.Namespace
-    ) -> tuple[runtime.Runtime, preview.Preview]:
-        """Return the chosen cluster's preview and its management cluster."""
+    ) -> tuple[releases.Release, desired_state.DesiredState]:
+        """Return the chosen cluster's release and its desired state."""
         from magnum_capi_helm import runtime
         from magnum_capi_helm.lifecycle import preview
-        from magnum_capi_helm.management_clusters import registry
         from magnum_capi_helm.resolve import requested_labels
 
         if parsed_args.template:
-            rt = runtime.any_one()
-            return rt, preview.of_template(rt, parsed_args.template)
+            return preview.of_template(runtime.any_one(), parsed_args.template)
         row = base.find_cluster(parsed_args.cluster)
-        rt = registry.find_runtime(row)
+        release = base.release(row)
         requested_labels.warn_unknown(row)
-        return rt, preview.of_cluster(rt, row)
+        return release, preview.of_cluster(release)
 
 
 class Values(_Preview):
@@ -77,9 +75,11 @@ class Values(_Preview):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML."""
+        from magnum_capi_helm.chart import values
 
-        _, planned = self.preview(parsed_args)
-        self.app.stdout.write(_yaml(encoding.mask_values(planned.values)))
+        _, desired = self.preview(parsed_args)
+        planned = values.stamped(desired.values, desired.fingerprint)
+        self.app.stdout.write(_yaml(encoding.mask_values(planned)))
 
 
 class Render(_Preview):
@@ -95,12 +95,10 @@ class Render(_Preview):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML, one document for each object."""
-        from magnum_capi_helm.lifecycle import preview
-
-        rt, planned = self.preview(parsed_args)
+        release, desired = self.preview(parsed_args)
         # The chart looks up objects of a living cluster, as helm does when
         # it applies. A template has none yet.
-        objects = preview.rendered(rt, planned, live=not parsed_args.template)
+        objects = release.render(desired, live=not parsed_args.template)
         for each in objects:
             self.app.stdout.write(
                 f"---\n{_yaml(encoding.mask_manifest(each))}"
@@ -143,14 +141,13 @@ class Diff(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Compare with the installed objects."""
         from magnum_capi_helm.lifecycle import preview
-        from magnum_capi_helm.management_clusters import registry
+        from magnum_capi_helm.lifecycle import release_change
 
-        row = base.find_cluster(parsed_args.cluster)
-        rt = registry.find_runtime(row)
-        planned = preview.upgraded(
-            rt, row, parsed_args.template, parsed_args.chart_version
+        release = base.release(base.find_cluster(parsed_args.cluster))
+        desired = preview.upgraded(
+            release, parsed_args.template, parsed_args.chart_version
         )
-        changes = preview.changes(rt, planned)
+        changes = release_change.compare(release, desired).changes
         self.say(summarize(changes))
         return table(changes)
 

@@ -32,17 +32,32 @@ from magnum_capi_helm.status import view
 LOG = log.getLogger(__name__)
 
 
-def differs(
-    cluster: Any,
-    nodegroups: list[Any],
-    rows_now: requested_groups.Rows,
-    objects: view.View,
-) -> bool:
-    """Return whether the autoscaler chose other counts than the rows have.
+def chosen(cluster: Any, observed: operations.Observed) -> dict[str, int]:
+    """Return counts to write, by the UUIDs of the groups.
 
-    :param objects: of any age; the answer only says whether to look closer
+    Nothing while the cluster changes, or while the release has not what the
+    rows want.
+
+    :param observed: of any age; :func:`follow` looks again
     """
-    return bool(_chosen(cluster, nodegroups, rows_now, objects))
+    rows_now, objects = observed.rows, observed.view
+    statuses = [cluster.status, *(e.status for e in observed.nodegroups)]
+    if any(map(rows.in_progress, statuses)) or rows_now.leaving:
+        return {}
+    live = {
+        each.uuid: nodegroup_status.replicas(deployment).wanted
+        for each in rows_now.workers
+        if each.chart_name in objects.autoscaled()
+        and (deployment := objects.deployment(each.chart_name)) is not None
+        and not view.deleting(deployment)
+    }
+    counts = {each.uuid: each.count for each in rows_now.workers}
+    new = {
+        uuid: count for uuid, count in live.items() if count != counts[uuid]
+    }
+    fingerprint = cluster_status.fingerprint(objects.cluster)
+    applied = (rows_now.fingerprint(), rows_now.counted(live).fingerprint())
+    return new if fingerprint is None or fingerprint in applied else {}
 
 
 def follow(operation: operations.Operation) -> None:
@@ -53,80 +68,41 @@ def follow(operation: operations.Operation) -> None:
     # If the Lease is held, the cluster changes: the next poll looks again.
     with contextlib.suppress(errors.LeaseHeld), operation.lock() as locked:
         if not locked.deleting:
-            observed = locked.observe()
-            groups = observed.nodegroups
-            save(locked, groups, rows.wants(locked.row, groups), observed.view)
+            save(locked, locked.observe())
 
 
-def save(
-    locked: operations.Locked,
-    nodegroups: list[Any],
-    rows_now: requested_groups.Rows,
-    objects: view.View,
-) -> None:
+def save(locked: operations.Locked, observed: operations.Observed) -> None:
     """Write the live counts.
 
-    :param objects: read under the Lease
+    :param observed: objects that were read under the Lease
     """
     cluster = locked.cluster
-    chosen = _chosen(cluster, nodegroups, rows_now, objects)
-    if not chosen or not _stamp(locked, rows_now, chosen, objects):
+    counts = chosen(cluster, observed)
+    if not counts or not _stamp(locked, observed, counts):
         return
-    for nodegroup in nodegroups:
-        if nodegroup.uuid in chosen:
-            status_writer.save_count(nodegroup, chosen[nodegroup.uuid])
-    LOG.info("cluster %s was scaled: %s", cluster.uuid, sorted(chosen.items()))
-
-
-def _chosen(
-    cluster: Any,
-    nodegroups: list[Any],
-    rows_now: requested_groups.Rows,
-    objects: view.View,
-) -> dict[str, int]:
-    """Return counts to write, by the UUIDs of the groups.
-
-    Nothing while the cluster changes, or while the release has not what the
-    rows want.
-    """
-    statuses = [cluster.status, *(each.status for each in nodegroups)]
-    if any(map(rows.in_progress, statuses)) or rows_now.leaving:
-        return {}
-    named = rows_now.known_as(objects.group_names())
-    live = {
-        each.uuid: nodegroup_status.replicas(deployment).wanted
-        for each in named.workers
-        if each.chart_name in objects.autoscaled()
-        and (deployment := objects.deployment(each.chart_name)) is not None
-        and not view.deleting(deployment)
-    }
-    counts = {each.uuid: each.count for each in named.workers}
-    chosen = {
-        uuid: count for uuid, count in live.items() if count != counts[uuid]
-    }
-    fingerprint = cluster_status.fingerprint(objects.cluster)
-    applied = (rows_now.fingerprint(), rows_now.counted(live).fingerprint())
-    return chosen if fingerprint is None or fingerprint in applied else {}
+    for nodegroup in observed.nodegroups:
+        if nodegroup.uuid in counts:
+            status_writer.save_count(nodegroup, counts[nodegroup.uuid])
+    LOG.info("cluster %s was scaled: %s", cluster.uuid, sorted(counts.items()))
 
 
 def _stamp(
     locked: operations.Locked,
-    rows_now: requested_groups.Rows,
-    chosen: Mapping[str, int],
-    objects: view.View,
+    observed: operations.Observed,
+    counts: Mapping[str, int],
 ) -> bool:
     """Give desired state and release the fingerprint of the rows to come.
 
     :returns: whether the rows may be written
     """
     rt, scope = locked.runtime, locked.scope
-    new = rows_now.counted(chosen).fingerprint()
+    new = observed.rows.counted(counts).fingerprint()
     desired = releases.read_stored(rt, scope).desired
     if desired is not None and desired.fingerprint != new:
-        if desired.fingerprint != rows_now.fingerprint():
+        if desired.fingerprint != observed.rows.fingerprint():
             return False
         locked.store(dataclasses.replace(desired, fingerprint=new))
-    live = cluster_status.fingerprint(objects.cluster)
+    live = cluster_status.fingerprint(observed.view.cluster)
     if live is not None and live != new:
         note = {requested_groups.FINGERPRINT_ANNOTATION: new}
         rt.management.patch(

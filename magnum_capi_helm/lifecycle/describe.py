@@ -60,7 +60,7 @@ class Describer:
         )
         server_faults.ask(runtime, scope, whole.servers())
         # The summary is that of the polls.
-        state = observed_state.judge(operation, row, snapshot, read_all=True)
+        state = observed_state.judge(operation, snapshot, read_all=True)
         objects = server_faults.added(runtime, scope, whole.decode())
         clock = view.Clock(time.time())
         error = self._credential_error(operation)

@@ -37,18 +37,21 @@ from magnum_capi_helm.status import view
 class ObservedState(operations.Observed):
     """Rows and objects of a cluster, read together, and the verdict.
 
-    :param row: Magnum's row of the cluster
     :param expected: without the manifest's addons, unless all was read
     :param desired: the stored desired state, if all was read
     :param version: of all objects
     """
 
     operation: operations.Operation
-    row: Any
     expected: cluster_status.Expected
     verdict: cluster_status.Verdict
     version: Hashable
     desired: desired_state.DesiredState | None = None
+
+    @property
+    def row(self) -> Any:
+        """Magnum's row of the cluster."""
+        return self.operation.cluster
 
     @property
     def is_behind(self) -> bool:
@@ -192,20 +195,17 @@ class ObservedState(operations.Observed):
         return seconds_left(runtime, since, minutes)
 
 
-def observe_all(operation: operations.Operation, row: Any) -> ObservedState:
+def observe_all(operation: operations.Operation) -> ObservedState:
     """Read rows, objects, manifest and desired state, and judge them.
 
-    :param row: Magnum's row of the cluster
     :raises CapiHelmError: one of them can't be read
     """
-    runtime, scope = operation.runtime, operation.scope
-    snapshot = runtime.snapshots.read(scope)
-    return judge(operation, row, snapshot, read_all=True)
+    snapshot = operation.runtime.snapshots.read(operation.scope)
+    return judge(operation, snapshot, read_all=True)
 
 
 def judge(
     operation: operations.Operation,
-    row: Any,
     snapshot: reads.ReleaseObjects,
     *,
     read_all: bool = False,
@@ -218,7 +218,7 @@ def judge(
     :raises CapiHelmError: one of them can't be read
     """
     runtime, scope = operation.runtime, operation.scope
-    rows_now, nodegroups = rows.read(row)
+    rows_now, nodegroups = rows.read(operation.cluster)
     objects = server_faults.added(runtime, scope, snapshot.decode())
     expected = cluster_status.Expected(
         rows_now.known_as(objects.group_names()),
@@ -232,7 +232,6 @@ def judge(
         expected.rows,
         objects,
         operation,
-        row,
         expected,
         cluster_status.verdict(objects, expected, now=time.time()),
         snapshot.version,

@@ -107,13 +107,13 @@ def _judge(
     if not cluster.status.endswith("_COMPLETE"):
         seconds = 0
     if objects.cluster is not None and rows.action(cluster.status) != "DELETE":
+        rows_now = rows_now.known_as(objects.group_names())
         # Magnum saves the cluster after this poll, but not its groups.
-        expected = cluster_status.Expected(
-            rows_now.known_as(objects.group_names())
-        )
+        expected = cluster_status.Expected(rows_now)
         verdict = cluster_status.verdict(objects, expected, now=now)
         status_writer.save_observed(cluster, nodegroups, verdict)
-        if autoscaler_counts.differs(cluster, nodegroups, rows_now, objects):
+        observed = operations.Observed(nodegroups, rows_now, objects)
+        if autoscaler_counts.chosen(cluster, observed):
             seconds = 0
             with _logged("Counts of cluster %s are old: %s", cluster):
                 autoscaler_counts.follow(operation)

@@ -78,7 +78,7 @@ def reconcile(operation: operations.Operation) -> None:
         snapshot = runtime.snapshots.get(scope)
     server_faults.ask(runtime, scope, snapshot.servers())
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
-        state = observed_state.judge(operation, cluster, snapshot)
+        state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
         if not state.needs_lease:
             _save_facts(state)
@@ -150,7 +150,7 @@ def _reconcile_locked(locked: operations.Locked) -> None:
         status_writer.copy_outcome(row, operation.cluster)
         return
     locked.settle()
-    state = observed_state.observe_all(operation, row)
+    state = observed_state.observe_all(locked)
     if not state.is_behind:
         gone = nodegroups.remove_deleted(operation, state)
         staying = [each for each in state.nodegroups if each.uuid not in gone]
@@ -197,7 +197,8 @@ def _complete(
         ):
             status_writer.save_updating(row)
         else:
-            autoscaler_counts.save(locked, group_rows, rows_now, state.view)
+            state = dataclasses.replace(state, nodegroups=group_rows)
+            autoscaler_counts.save(locked, state)
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 

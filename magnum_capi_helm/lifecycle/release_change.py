@@ -21,15 +21,12 @@ import functools
 import time
 from typing import Any
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
@@ -165,9 +162,15 @@ def compare(
     :raises NotSupported: no revision was deployed
     :raises HelmError: the chart does not accept the values
     """
-    before = installed(release.runtime, release.scope)
+    revisions = release.revisions()
+    before = releases.deployed(release.runtime, release.scope, revisions)
+    if before is None:
+        raise errors.NotSupported(
+            f"release {release.release} was never deployed: there is nothing "
+            "to compare with"
+        )
     after = release.render(desired)
-    changes = diff.changes(before, after)
+    changes = diff.changes(before.objects, after)
     touched = {
         (each.kind, each.name) for each in changes if each.what != "removed"
     }
@@ -177,23 +180,6 @@ def compare(
         if (each["kind"], each["metadata"]["name"]) in touched
     )
     return Comparison(changes, objects)
-
-
-def installed(
-    rt: runtime.Runtime, scope: location.Scope
-) -> tuple[releases.Object, ...]:
-    """Return the objects of the newest revision that helm deployed.
-
-    :raises NotSupported: there is none
-    """
-    revisions = helm_records.revisions(rt.management, *scope)
-    deployed = releases.deployed(rt, scope, revisions)
-    if deployed is None:
-        raise errors.NotSupported(
-            f"release {scope[1]} was never deployed: there is nothing to "
-            "compare with"
-        )
-    return deployed.objects
 
 
 def dry_run(

@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
@@ -53,17 +51,16 @@ class Plan:
     control_plane: view.Object = dataclasses.field(default_factory=dict)
 
 
-def plan(rt: runtime.Runtime, row: Any, days: int) -> Plan:
+def plan(operation: operations.Operation, days: int) -> Plan:
     """Plan a renewal; write nothing.
 
     :param days: certificates that expire later are not renewed
     :raises NotSupported: the cluster is not complete and healthy
     """
+    row = operation.cluster
     if rows.action(row.status) == "DELETE":
         raise errors.NotSupported("the cluster is being deleted")
-    look = observed_state.observe_all(
-        operations.Operation(rows.everywhere(), row, rt), row
-    )
+    look = observed_state.observe_all(operation)
     now = time.time()
     if rows.in_progress(row.status) and _outdated(look.view, now):
         return Plan("renewed already: to be waited for", begun=True)
@@ -128,16 +125,15 @@ def begin_in_time(operation: operations.Operation, live: view.View) -> None:
 
 def _begin(locked: operations.Locked, days: int) -> None:
     locked.check_living()
-    operation, row = locked.operation, locked.row
-    planned = plan(operation.runtime, row, days)
+    row, planned = locked.row, plan(locked, days)
     if not planned.detail or planned.begun:
         return
     # The row first: without the patch, polls find it complete again.
     status_writer.save_updating(row)
     control_plane = planned.control_plane
-    operation.runtime.management.patch(
+    locked.runtime.management.patch(
         kinds.CONTROL_PLANE,
-        operation.namespace,
+        locked.namespace,
         view.name_of(control_plane),
         replacement.renewal_patch(
             control_plane, _timestamp(time.time() - _AHEAD)

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import copy
 import dataclasses
 import types
@@ -40,35 +40,6 @@ from magnum_capi_helm.resolve import requested_labels
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
 
-#: Fields that a cluster keeps with another template.
-_FIELDS = (
-    "coe_version",
-    "docker_volume_size",
-    "fixed_network",
-    "fixed_subnet",
-    "floating_ip_enabled",
-    "keypair",
-    "master_lb_enabled",
-    "name",
-    "project_id",
-    "stack_id",
-    "user_id",
-    "uuid",
-)
-_GROUP_FIELDS = (
-    "docker_volume_size",
-    "flavor_id",
-    "image_id",
-    "is_default",
-    "max_node_count",
-    "min_node_count",
-    "name",
-    "node_count",
-    "node_labels",
-    "node_taints",
-    "role",
-    "uuid",
-)
 _MASTER = "master"
 
 
@@ -343,19 +314,15 @@ def _change_template(
 ) -> RowChange:
     """Change the default groups, and those with the old template's image."""
     old = current.row.cluster_template
-    remade = [
-        each
-        for each in current.existing
-        if each.is_default or each.image_id in (None, old.image_id)
-    ]
     changes = {
         each.uuid: {
             "image_id": template.image_id,
             "flavor_id": _flavor(each, old, template),
         }
-        for each in remade
+        for each in current.existing
+        if each.is_default or each.image_id in (None, old.image_id)
     }
-    return _row_change(current, remade, template, changes)
+    return _row_change(current, template, changes)
 
 
 def _change_nodegroup(
@@ -364,8 +331,7 @@ def _change_nodegroup(
     """Give one group the image of the cluster's template."""
     template = current.row.cluster_template
     change = {"image_id": template.image_id, "flavor_id": nodegroup.flavor_id}
-    changes = {nodegroup.uuid: change}
-    return _row_change(current, [nodegroup], template, changes)
+    return _row_change(current, template, {nodegroup.uuid: change})
 
 
 def _flavor(nodegroup: Any, old: Any, new: Any) -> Any:
@@ -377,15 +343,15 @@ def _flavor(nodegroup: Any, old: Any, new: Any) -> Any:
 
 def _row_change(
     current: release_change.Current,
-    remade: Sequence[Any],
     template: Any,
     changes: Mapping[str, Mapping[str, Any]],
 ) -> RowChange:
     cluster, labels = current.row, current.desired.labels
     if labels is None:
         labels = requested_labels.own_labels(cluster)
-    row = types.SimpleNamespace(
-        **{name: getattr(cluster, name) for name in _FIELDS},
+    remade = [each for each in current.existing if each.uuid in changes]
+    row = _copied(
+        cluster,
         labels=dict(labels),
         cluster_template=template,
         nodegroups=[
@@ -408,17 +374,22 @@ def _row_change(
 def _changed_group(
     current: release_change.Current, nodegroup: Any, change: Mapping[str, Any]
 ) -> Any:
-    fields = {name: getattr(nodegroup, name, None) for name in _GROUP_FIELDS}
-    labels = requested_labels.own_labels_of_group(current.row, nodegroup)
+    cluster, count = current.row, nodegroup.node_count
+    row = _copied(
+        nodegroup,
+        **change,
+        labels=requested_labels.own_labels_of_group(cluster, nodegroup),
+        node_count=current.autoscaled.get(nodegroup.uuid, count),
+    )
     if nodegroup.is_default:
         # A minimum that Magnum copied from a label changes with the label.
-        fields["min_node_count"] = requested_labels.own_minimum(
-            current.row, nodegroup
-        )
-    fields["node_count"] = current.autoscaled.get(
-        nodegroup.uuid, nodegroup.node_count
-    )
-    return types.SimpleNamespace(**{**fields, **change, "labels": labels})
+        row.min_node_count = requested_labels.own_minimum(cluster, nodegroup)
+    return row
+
+
+def _copied(row: Any, **fields: Any) -> Any:
+    """Return a copy of a row with other fields, which can't be saved."""
+    return types.SimpleNamespace(**{**row.as_dict(), **fields})
 
 
 def fingerprint(

@@ -427,7 +427,7 @@ class Apply(batch.Batch):
         new = plan.desired.chart.version
         chart = plan.now if plan.now == new else f"{plan.now} to {new}"
         return batch.Change(
-            f"chart {chart}: {previews.summarize(plan.changes)}",
+            f"chart {chart}: {previews.summarize(plan.comparison.changes)}",
             make=make,
             unfinished=operation.wait_reason,
         )

@@ -29,7 +29,6 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import certificates
-from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.credentials import cloud_secret
@@ -227,7 +226,12 @@ def _prepare(
             encryption_key.ensure(management, *scope, labels)
         if plan.keypair is not None:
             operation.patch_stored(keypairs.to_secret(plan.keypair))
-        complete = _with_server_groups(operation, plan)
+        cluster = plan.cluster
+        machines = (cluster.control_plane, *cluster.node_groups)
+        ids = operation.make_server_groups(
+            plan.owner.session, nodes.server_groups(machines)
+        )
+        complete = nodes.with_server_group_ids(plan.values, cluster, ids)
         for each in writing:
             each.result()
     rows_now, _ = rows.read(operation.cluster)
@@ -235,21 +239,6 @@ def _prepare(
         plan.cluster.chart, complete, rows_now.fingerprint(), time.time()
     )
     return operation.store(desired)
-
-
-def _with_server_groups(
-    operation: operations.Operation, plan: _Plan
-) -> topic.Values:
-    """Make the server groups; return the values with their IDs."""
-    cluster = plan.cluster
-    ids = server_groups.ensure(
-        operation.runtime.management,
-        operation.scope,
-        operation.object_labels,
-        plan.owner.session,
-        nodes.server_groups((cluster.control_plane, *cluster.node_groups)),
-    )
-    return nodes.with_server_group_ids(plan.values, cluster, ids)
 
 
 def _save_failure(

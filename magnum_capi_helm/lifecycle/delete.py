@@ -189,12 +189,12 @@ def _guarded(operation: operations.Operation) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _hold_lease(operation: operations.Operation) -> Iterator[lease.Hold]:
+def _hold_lease(
+    operation: operations.Operation,
+) -> contextlib.AbstractContextManager[lease.Hold]:
     """Hold the Lease; create it if only other objects are left."""
     new = operation.runtime.leases.read(*operation.scope) is None
-    with operation.hold_lease(new=new) as hold:
-        yield hold
+    return operation.hold_lease(new=new)
 
 
 def _delete_without_namespace(

@@ -33,6 +33,7 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
@@ -61,6 +62,8 @@ _FIELDS = ("min_node_count", "max_node_count", "node_labels", "node_taints")
 #: Keys of an item of ``nodeGroups`` that belong to the bounds.
 _BOUNDS = ("autoscale", "machineCountMin", "machineCountMax", "machineCount")
 _LABELS = "nodeLabels"
+#: The request, and the work done, for the log.
+_LOGGED = ("Change of nodegroups", "changed nodegroups of")
 _NOT_LOOKED_UP = cluster_spec.Image("", "", "", "ubuntu")
 
 
@@ -75,7 +78,8 @@ def create(operation: operations.Operation, nodegroup: Any) -> None:
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     operation.check_not_frozen()
-    item = _new_item(operation, nodegroup, *_base(operation))
+    operation.check_release()
+    item = _new_item(operation, nodegroup, operation.stored())
     key = desired_state.item_key(nodegroup.uuid)
     operation.patch_stored({key: encoding.plain(item)})
     row = rows.fresh_group(nodegroup)
@@ -88,7 +92,7 @@ def create(operation: operations.Operation, nodegroup: Any) -> None:
         return
     status_writer.save_accepted(nodegroup, operation.release)
     operation.start_update()
-    _run(operation)
+    operation.run(_apply, *_LOGGED)
 
 
 def update(operation: operations.Operation, nodegroup: Any) -> None:
@@ -116,7 +120,7 @@ def update(operation: operations.Operation, nodegroup: Any) -> None:
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     operation.start_update(nodegroup)
-    _run(operation)
+    operation.run(_apply, *_LOGGED)
 
 
 def delete(operation: operations.Operation, nodegroup: Any) -> None:
@@ -149,7 +153,7 @@ def delete(operation: operations.Operation, nodegroup: Any) -> None:
         _store_deletion(current, uuid)
         _apply(current)
 
-    _run(operation, work)
+    operation.run(work, *_LOGGED)
 
 
 def _deleting(operation: operations.Operation) -> bool:
@@ -162,20 +166,6 @@ def _deleting(operation: operations.Operation) -> bool:
     return rows.doomed(cluster) or bool(
         cluster.stack_id and operation.deletion_requested()
     )
-
-
-def _base(
-    operation: operations.Operation,
-) -> tuple[releases.StoredState, desired_state.DesiredState]:
-    """Return the stored state that a request changes.
-
-    :raises CapiHelmError: there is no release, or not where it was made
-    """
-    operation.check_release()
-    stored = operation.stored()
-    if stored.desired is None:
-        raise releases.InterruptedCreateError
-    return stored, stored.desired
 
 
 def _refresh_unchanged(nodegroup: Any, saved: Any) -> None:
@@ -201,8 +191,9 @@ def _store_change(
     operation: operations.Operation, nodegroup: Any, saved: Any
 ) -> None:
     """Store the change of an update, if it changes any values."""
-    stored, desired = _base(operation)
-    change = _change(operation.cluster, nodegroup, saved, stored, desired)
+    operation.check_release()
+    stored = operation.stored()
+    change = _change(operation.cluster, nodegroup, saved, stored)
     group = rows.group(nodegroup, operation.release)
     changes = dict(stored.requests.changes)
     if change:
@@ -226,12 +217,6 @@ def _store_deletion(operation: operations.Operation, uuid: str) -> None:
             desired_state.item_key(uuid): None,
             desired_state.deleted_key(uuid): encoding.plain(True),
         }
-    )
-
-
-def _run(operation: operations.Operation, work: Any = None) -> None:
-    operation.run(
-        work or _apply, "Change of nodegroups", "changed nodegroups of"
     )
 
 
@@ -302,14 +287,12 @@ def _new_item(
     operation: operations.Operation,
     nodegroup: Any,
     stored: releases.StoredState,
-    desired: desired_state.DesiredState,
 ) -> topic.Values:
     """Return the item of ``nodeGroups`` for a new group.
 
-    :param desired: the desired state in ``stored``
     :raises CapiHelmError: the group is refused
     """
-    cluster = operation.cluster
+    cluster, desired = operation.cluster, stored.accepted()
     session = sessions.user_session(operation.context)
     cloud = catalogue.Cloud(session)
     requested_labels.check_unknown_of_group(cluster, nodegroup)
@@ -364,14 +347,7 @@ def _server_group(
     if not policies:
         return None
     with operation.lock(wait=LEASE_WAIT):
-        ids = server_groups.ensure(
-            operation.runtime.management,
-            operation.scope,
-            operation.object_labels,
-            session,
-            policies,
-        )
-    return ids.get(group.name)
+        return operation.make_server_groups(session, policies).get(group.name)
 
 
 def _change(
@@ -379,20 +355,18 @@ def _change(
     new: Any,
     old: Any,
     stored: releases.StoredState,
-    desired: desired_state.DesiredState,
 ) -> topic.Values:
     """Return the keys of a group's item that change; None removes a key.
 
     :param new: the row with the user's changes, not saved
     :param old: the row as it is saved
-    :param desired: the desired state in ``stored``
     :raises InvalidInput: the user can correct it
     """
-    release = str(cluster.stack_id)
+    release, desired = str(cluster.stack_id), stored.accepted()
     after, before = rows.group(new, release), rows.group(old, release)
     if after.settings == before.settings:
         return {}
-    item = _item(cluster, old, stored, desired)
+    item = _item(cluster, old, stored)
     pending = stored.requests.change_of(before)
     outline = resolve_cluster.outline(
         cluster, desired.chart, release, desired.labels
@@ -416,13 +390,9 @@ def _item(
     cluster: Any,
     nodegroup: Any,
     stored: releases.StoredState,
-    desired: desired_state.DesiredState,
 ) -> topic.Values:
     """Return the group's item of ``nodeGroups``; without one, {}."""
-    items = {
-        str(each["name"]): each
-        for each in desired.values.get("nodeGroups") or []
-    }
+    items = release_change.items_by_name(stored.accepted().values)
     rows_now, _ = rows.read(cluster)
     for group in rows_now.known_as(items).groups:
         if group.uuid == nodegroup.uuid and group.chart_name in items:

@@ -90,7 +90,7 @@ class ObservedState(operations.Observed):
         """
         addons = self.expected.addons
         return (
-            repair.needed(self.view.revisions)
+            any(each.harmful for each in self.view.revisions)
             or repair.miscounted(self.view, self.rows)
             or repair.stray_addons(self.view, self.operation.scope, addons)
             or self._has_lingering_group

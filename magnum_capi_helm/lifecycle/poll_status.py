@@ -153,13 +153,10 @@ def _save_waiting(
 
     :param operation: None: its management cluster is not known
     """
-    if operation is None:
+    if operation is None or not _is_overdue(operation):
         _save_reason(context, row, reason)
         return
     if rows.fresh(context, row) is None:
-        return
-    if not _is_overdue(operation):
-        status_writer.save_reason(row, reason)
         return
     # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
     row.status = rows.Status.DELETE_FAILED

@@ -150,8 +150,8 @@ class Comparison:
     :param objects: new and changed objects
     """
 
-    changes: tuple[diff.Change, ...]
-    objects: tuple[releases.Object, ...]
+    changes: tuple[diff.Change, ...] = ()
+    objects: tuple[releases.Object, ...] = ()
 
 
 def compare(
@@ -236,15 +236,11 @@ def finish(locked: operations.Locked, deadline: float | None = None) -> str:
     :param deadline: of the caller's answer, on the monotonic clock
     :returns: why the polls have to go on; empty: helm is done
     """
+    within = None if deadline is None else deadline - time.monotonic()
     try:
-        if deadline is None:
-            locked.apply()
-            return ""
-        locked.settle()
-        within = deadline - time.monotonic()
-        if within < _HELM:
+        if within is not None and within < _HELM:
+            locked.settle()
             return "no time was left for helm"
-        locked.reread()
         locked.apply(within=within)
     except errors.CapiHelmError as error:
         return str(error)

@@ -42,7 +42,6 @@ def rollback(operation: operations.Operation) -> str:
     """
     with operation.lock(wait=operation.runtime.command_lease_wait) as locked:
         locked.check_living()
-        _check_status(locked.row)
         locked.settle()
         release_change.accept(locked, plan(locked))
         return release_change.finish(locked)
@@ -56,15 +55,15 @@ def plan(release: releases.Release) -> desired_state.DesiredState:
     """
     row = release.cluster
     _check_status(row)
-    desired = releases.read_stored(release.runtime, release.scope).desired
-    if desired is None or desired.before is None:
+    current = release_change.read(release)
+    before = current.desired.before
+    if before is None:
         raise errors.NotSupported(
             f"cluster {row.name} was not upgraded since it was last complete "
             "or rolled back: there is nothing to go back to"
         )
-    current = release_change.read(release)
-    _check_control_plane(release, desired, desired.before)
-    return _without_upgrade(current, desired.before)
+    _check_control_plane(current, before)
+    return _without_upgrade(current, before)
 
 
 def _check_status(row: Any) -> None:
@@ -116,16 +115,15 @@ def _without_upgrade(
 
 
 def _check_control_plane(
-    release: releases.Release,
-    desired: desired_state.DesiredState,
-    before: desired_state.Before,
+    current: release_change.Current, before: desired_state.Before
 ) -> None:
     """Refuse if a control plane server may run the newer Kubernetes."""
     old = upgrade_rules.control_plane_version(before.values)
-    new = upgrade_rules.control_plane_version(desired.values)
+    new = upgrade_rules.control_plane_version(current.desired.values)
     first, second = versions.number(old), versions.number(new)
     if first is None or second is None or second <= first:
         return
+    release = current.release
     management = release.runtime.management
     selector = f"{view.CLUSTER_NAME_LABEL}={release.release}"
     for each in management.list(kinds.MACHINE, release.namespace, selector):

@@ -63,13 +63,15 @@ class Plan:
 
     :param now: the chart version of the cluster
     :param desired: the new desired state; None: the cluster has the order
-    :param changes: the differences from what is installed
+    :param comparison: of what is installed with the new state
     :param going_on: the cluster has the order, and is not complete yet
     """
 
     now: str
     desired: desired_state.DesiredState | None = None
-    changes: tuple[diff.Change, ...] = ()
+    comparison: release_change.Comparison = dataclasses.field(
+        default_factory=release_change.Comparison
+    )
     going_on: bool = False
 
 
@@ -93,7 +95,7 @@ def plan(release: releases.Release, order: Order) -> Plan:
             return Plan(version)
         comparison = release_change.compare(release, desired)
     _check_machines(release.release, comparison.changes, order)
-    return Plan(version, desired, comparison.changes)
+    return Plan(version, desired, comparison)
 
 
 def apply(operation: operations.Operation, order: Order) -> str:
@@ -114,15 +116,12 @@ def apply(operation: operations.Operation, order: Order) -> str:
         if rows.in_progress(locked.row.status):
             raise _not_complete(locked.row)
         locked.settle()
-        desired = _desired(release_change.read(locked), order)
-        if desired is None:
+        planned = plan(locked, order)
+        if planned.desired is None:
             return ""
-        comparison = release_change.compare(locked, desired)
-        _check_machines(locked.release, comparison.changes, order)
-        release_change.dry_run(
-            locked, comparison.objects, "what is rolled out"
-        )
-        release_change.accept(locked, desired)
+        objects = planned.comparison.objects
+        release_change.dry_run(locked, objects, "what is rolled out")
+        release_change.accept(locked, planned.desired)
         return release_change.finish(locked)
 
 

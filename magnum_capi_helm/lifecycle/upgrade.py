@@ -27,7 +27,6 @@ from oslo_log import log
 
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
@@ -142,25 +141,21 @@ def _checked(
     locked: operations.Locked, plan: upgrade_plan.Plan
 ) -> desired_state.DesiredState:
     """Return the new desired state, after all that could refuse it."""
-    rt, scope, labels = locked.runtime, locked.scope, locked.object_labels
     draft = plan.desired()
     if plan.built is not None:
         before = plan.current.desired.values
         upgrade_rules.check_encryption(before, draft.values)
     if etcd.needs_key(draft.values):
-        encryption_key.ensure(rt.management, *scope, labels)
+        encryption_key.ensure(
+            locked.runtime.management, *locked.scope, locked.object_labels
+        )
     comparison = release_change.compare(locked, draft)
     release_change.dry_run(locked, comparison.objects, "the template")
     policies = plan.missing_server_groups()
     if not policies:
         return draft
-    ids = server_groups.ensure(
-        rt.management,
-        scope,
-        labels,
-        sessions.user_session(locked.context),
-        policies,
-    )
+    session = sessions.user_session(locked.context)
+    ids = locked.make_server_groups(session, policies)
     return dataclasses.replace(
         draft,
         values=nodes.with_server_group_ids(draft.values, plan.cluster, ids),

@@ -29,7 +29,7 @@ through, or the conductor died, the polls call it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import time
@@ -399,7 +399,10 @@ class Locked(Operation):
         within: float | None,
     ) -> bool:
         nodegroups = rows.all_groups(self.cluster)
-        listed, stored = self._read(nodegroups, stored)
+        # Before any absence is believed.
+        identity.check(self.runtime, nodegroups)
+        listed = self.revisions()
+        stored = self.stored(listed, stored)
         stored = pending_requests.settle(self, nodegroups, stored)
         revisions = helm_run.give_up_dead(self, listed)
         rows_now = rows.wants(self.cluster, nodegroups)
@@ -415,26 +418,10 @@ class Locked(Operation):
         # Asked for once more, or after a failure: helm alone does not look.
         # Nor does it see that two versions of an API spell a field in two
         # ways.
-        if revisions and (not changed or migrated or repair.needed(revisions)):
+        harmful = any(each.harmful for each in revisions)
+        if revisions and (not changed or migrated or harmful):
             repair.repair(self)
         return True
-
-    def _read(
-        self, nodegroups: Sequence[Any], stored: releases.StoredState | None
-    ) -> tuple[releases.Revisions, releases.StoredState]:
-        """Read revisions and stored state of the right management cluster."""
-        rt = self.runtime
-        with call.Threads(2) as pool:
-            listing = pool.submit(self.revisions)
-            reading = stored or pool.submit(
-                releases.read_stored, rt, self.scope
-            )
-            # Before any absence is believed.
-            identity.check(rt, nodegroups)
-        revisions = listing.result()
-        if not isinstance(reading, releases.StoredState):
-            reading = reading.result()
-        return revisions, self.stored(revisions, reading)
 
     def _forget_applied(
         self,

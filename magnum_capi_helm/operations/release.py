@@ -17,6 +17,7 @@ from typing import Any
 
 from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
@@ -70,6 +71,16 @@ class StoredState:
         """The chart's names of the node groups in the desired state."""
         return values.group_names(self.desired.values if self.desired else {})
 
+    def accepted(self) -> desired_state.DesiredState:
+        """Return the desired state that a request changes.
+
+        :raises InterruptedCreateError: there is no desired state and no
+            release
+        """
+        if self.desired is None:
+            raise InterruptedCreateError
+        return self.desired
+
     def planned(
         self,
         cluster: Any,
@@ -92,15 +103,13 @@ class StoredState:
                 "management cluster: it is not installed anew, since its "
                 "machines would be replaced"
             )
-        if self.desired is None:
-            raise InterruptedCreateError
-        fingerprint = rows_now.fingerprint()
-        if self.desired.fingerprint == fingerprint:
-            return self.desired
+        desired, fingerprint = self.accepted(), rows_now.fingerprint()
+        if desired.fingerprint == fingerprint:
+            return desired
         return dataclasses.replace(
-            self.desired,
+            desired,
             values=values.with_groups(
-                self.desired.values,
+                desired.values,
                 rows_now.known_as(self.groups),
                 self.requests,
             ),
@@ -225,6 +234,21 @@ class Release:
     def object_labels(self) -> dict[str, str]:
         """Labels of the objects that the driver writes for the cluster."""
         return location.object_labels(self.cluster, self.release)
+
+    def make_server_groups(
+        self, session: Any, policies: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Make Nova server groups; only under the Lease.
+
+        The parameters and errors are those of :func:`server_groups.ensure`.
+        """
+        return server_groups.ensure(
+            self.runtime.management,
+            self.scope,
+            self.object_labels,
+            session,
+            policies,
+        )
 
     # helm's records
 

@@ -9,7 +9,7 @@ version; only differences are written (``drift``). Only under the Lease.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 import contextlib
 import dataclasses
 from typing import TypeAlias
@@ -43,11 +43,6 @@ _GROUPS_AND_ADDONS = (
 )
 
 _Manifest: TypeAlias = dict[tuple[kinds.Kind, str], client.Object]
-
-
-def needed(revisions: Iterable[view.Revision]) -> bool:
-    """Return whether a revision may have left objects behind."""
-    return any(each.harmful for each in revisions)
 
 
 def miscounted(objects: view.View, rows_now: requested_groups.Rows) -> bool:

@@ -10,7 +10,6 @@ from magnum_capi_helm.chart import diff
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import test_resize
 
@@ -30,9 +29,8 @@ class RepairTest(test_resize.ResizeCase):
         self.complete()
         self.assertEqual({}, self.differences())
         scope = (self.namespace, self.release)
-        self.assertFalse(
-            repair.needed(helm_records.revisions(self.plane, *scope))
-        )
+        revisions = helm_records.revisions(self.plane, *scope)
+        self.assertFalse([each for each in revisions if each.harmful])
         self.assertEqual(
             before, {*self.machines(), *self.machines("control-plane")}
         )

@@ -40,7 +40,6 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.management_clusters import identity as cluster_identity
 from magnum_capi_helm.management_clusters import placement as cluster_placement
 from magnum_capi_helm.model import call
@@ -223,7 +222,7 @@ def _prepare(
             ),
         ]
         if etcd.needs_key(plan.values):
-            encryption_key.ensure(management, *scope, labels)
+            releases.ensure_etcd_key(management, *scope, labels)
         if plan.keypair is not None:
             operation.patch_stored(keypairs.to_secret(plan.keypair))
         cluster = plan.cluster

@@ -149,11 +149,6 @@ def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
         rt.leases.delete(*operation.scope)
 
 
-def describe(error: errors.CapiHelmError) -> str:
-    """Return why a deletion waits, for ``status_reason``."""
-    return f"deletion waits: {error}"
-
-
 def _verify_location(operation: operations.Operation) -> bool:
     """Return whether this is the cluster's management cluster, if recorded.
 

@@ -42,6 +42,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -267,16 +268,11 @@ def _remove_server_groups(
     chart_names = [
         names.node_group(each.name, operation.release) for each in groups
     ]
-    problem = ""
-    try:
+    text = "Server groups of %s are left: %s"
+    release = operation.release
+    with magnum_errors.logged(LOG, text, release, errors.CloudError):
         server_groups.delete(
             operation.runtime.management, operation.scope, chart_names
-        )
-    except errors.CloudError as error:
-        problem = str(error)
-    if problem:
-        LOG.warning(
-            "Server groups of %s are left: %s", operation.release, problem
         )
 
 

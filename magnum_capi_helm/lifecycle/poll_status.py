@@ -121,7 +121,7 @@ def _delete(context: Any, row: Any) -> None:
     except errors.LeaseHeld:
         raise
     except errors.CapiHelmError as error:
-        _save_waiting(context, row, delete.describe(error), operation)
+        _save_waiting(context, row, f"deletion waits: {error}", operation)
         raise
     if waiting:
         _save_waiting(context, row, waiting.text, operation)

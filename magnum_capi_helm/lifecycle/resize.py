@@ -106,9 +106,8 @@ def resize(
 def _apply(operation: operations.Operation) -> None:
     # A poll that has the Lease is soon done.
     with operation.lock(wait=operation.runtime.lease_wait) as locked:
-        if not locked.deleting:
-            _withdraw_marks(operation, rows.read(locked.row)[0])
-            locked.apply()
+        _withdraw_marks(locked)
+        locked.apply()
 
 
 def _check_control_plane(
@@ -336,9 +335,7 @@ def _mark(
     )
 
 
-def _withdraw_marks(
-    operation: operations.Operation, rows_now: requested_groups.Rows
-) -> None:
+def _withdraw_marks(operation: operations.Operation) -> None:
     """Remove the marks in groups that will not shrink any more.
 
     A count that was raised again before it was applied must not delete those
@@ -358,19 +355,17 @@ def _withdraw_marks(
             for each in group
             if view.annotations_of(each).get(_ANNOTATION) == _OURS
         ]
-        if ours and not _shrinks(operation, rows_now, owner, len(group)):
+        if ours and not _shrinks(operation, owner, len(group)):
             for name in ours:
                 _mark(operation, name, None)
 
 
 def _shrinks(
-    operation: operations.Operation,
-    rows_now: requested_groups.Rows,
-    owner: str,
-    existing: int,
+    operation: operations.Operation, owner: str, existing: int
 ) -> bool:
     """Return whether a group has more machines than the rows want."""
     release = operation.release
+    rows_now, _ = rows.read(operation.cluster)
     named = rows_now.known_as({owner.removeprefix(f"{release}-")})
     counts = {
         names.machine_deployment(release, each.chart_name): each.count

@@ -112,11 +112,10 @@ def apply(operation: operations.Operation, order: Order) -> str:
         operation.lock(wait=rt.command_lease_wait) as locked,
     ):
         locked.check_living()
-        _check_status(locked.row)
-        if rows.in_progress(locked.row.status):
-            raise _not_complete(locked.row)
         locked.settle()
         planned = plan(locked, order)
+        if planned.going_on:
+            raise _not_complete(locked.row)
         if planned.desired is None:
             return ""
         objects = planned.comparison.objects

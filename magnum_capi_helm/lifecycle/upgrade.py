@@ -32,13 +32,13 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 
 LOG = log.getLogger(__name__)
 
@@ -146,7 +146,7 @@ def _checked(
         before = plan.current.desired.values
         upgrade_rules.check_encryption(before, draft.values)
     if etcd.needs_key(draft.values):
-        encryption_key.ensure(
+        releases.ensure_etcd_key(
             locked.runtime.management, *locked.scope, locked.object_labels
         )
     comparison = release_change.compare(locked, draft)

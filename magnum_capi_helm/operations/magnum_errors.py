@@ -85,7 +85,12 @@ def translated(
 
 
 @contextlib.contextmanager
-def logged(logger: Any, text: str, subject: str) -> Iterator[None]:
+def logged(
+    logger: Any,
+    text: str,
+    subject: str,
+    errors_logged: type[errors.CapiHelmError] = errors.CapiHelmError,
+) -> Iterator[None]:
     """Log an error of the block as one warning, and go on.
 
     The polls will try again. Waiting for helm or for the end of a maintenance
@@ -93,15 +98,16 @@ def logged(logger: Any, text: str, subject: str) -> Iterator[None]:
 
     :param logger: of the module that goes on
     :param text: with places for the subject and for the error
+    :param errors_logged: others are raised
     """
     problem = ""
     write = logger.warning
     try:
         yield
-    except QUIET as error:
-        problem, write = str(error), logger.info
-    except errors.CapiHelmError as error:
+    except errors_logged as error:
         problem = str(error)
+        if isinstance(error, QUIET):
+            write = logger.info
     if problem:
         # Not inside "except": oslo.log would append the exception again.
         write(text, subject, problem)

@@ -507,18 +507,13 @@ def _run_queued(
     row = rows.find(context, uuid)
     if row is None:
         return
-    problem = ""
-    try:
-        with call.acting(actor), call.measured() as measured:
-            work(Operation(context, row, rt))
+    text = "Cluster %s, after its wait for helm: %s; the polls go on"
+    with (
+        call.acting(actor),
+        call.measured() as measured,
+        magnum_errors.logged(LOG, text, uuid),
+        # Another conductor does it.
+        contextlib.suppress(errors.LeaseHeld),
+    ):
+        work(Operation(context, row, rt))
         LOG.info("in its turn, cluster %s: %s", uuid, measured)
-    except errors.LeaseHeld as error:
-        LOG.debug("Cluster %s: %s", uuid, error)
-    except errors.CapiHelmError as error:
-        problem = str(error)
-    if problem:
-        LOG.warning(
-            "Cluster %s, after its wait for helm: %s; the polls go on",
-            uuid,
-            problem,
-        )

@@ -130,6 +130,7 @@ def cluster(
     row = types.SimpleNamespace(
         uuid=str(uuid.uuid5(_SPACE, str(fields["name"]))),
         project_id=project_id,
+        stack_id=None,
         user_id="",
         cluster_template=template,
         **fields,

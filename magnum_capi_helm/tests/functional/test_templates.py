@@ -18,8 +18,8 @@ from typing import Any
 import yaml
 
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests import data
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.functional import base
@@ -66,7 +66,7 @@ class TemplatesTest(base.LabCase):
 
     def _rendered(self, release: str, values: dict[str, Any]) -> str:
         if (values.get("etcd") or {}).get("encryption"):
-            encryption_key.ensure(self.plane, self.namespace, release, {})
+            releases.ensure_etcd_key(self.plane, self.namespace, release, {})
         return self._run(
             rendering.find_helm(),
             "template",

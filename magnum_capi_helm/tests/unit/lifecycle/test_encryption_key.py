@@ -10,7 +10,6 @@ from typing import Any
 import fixtures
 
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -53,7 +52,7 @@ class EncryptionKeyTest(base.FlowTestCase):
     def test_the_key_that_is_there_stays(self) -> None:
         self.create(ON)
         before = self.secret()
-        encryption_key.ensure(
+        releases.ensure_etcd_key(
             self.plane.runtime().management, base.NAMESPACE, base.RELEASE, {}
         )
         self.assertEqual(before, self.secret())
@@ -61,7 +60,7 @@ class EncryptionKeyTest(base.FlowTestCase):
     def test_each_cluster_has_another(self) -> None:
         for name in ("one", "two"):
             self.server.create(kinds.NAMESPACE, {"metadata": {"name": name}})
-            encryption_key.ensure(
+            releases.ensure_etcd_key(
                 self.plane.runtime().management, name, "web", {}
             )
         one, two = (

@@ -300,7 +300,9 @@ class RolloutTest(rolling.RolloutTestCase):
             self.no(chart=rolling.OLD),
         )
         found = self.look(chart=rolling.OLD, replacing=True)
-        self.assertEqual(3, sum(each.replaced for each in found.changes))
+        self.assertEqual(
+            3, sum(each.replaced for each in found.comparison.changes)
+        )
 
     def test_it_replaces_them_and_the_next_resize_works(self) -> None:
         self.rolled_out(chart=rolling.OLD, replacing=True)

@@ -48,11 +48,9 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
-from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import helm_run
-from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
@@ -78,22 +76,17 @@ def begin(operation: operations.Operation) -> None:
 
     The mark in Magnum's row is enough: each poll tries again.
     """
-    cluster = operation.cluster
-    status_writer.save_deleting(cluster)
-    if not cluster.stack_id:
-        return
-    text = "Deletion of cluster %s goes on with the polls: %s"
-    with (
-        magnum_errors.logged(LOG, text, cluster.uuid),
-        call.measured() as measured,
-    ):
-        operation.runtime = registry.runtime_of(cluster)
-        _verify_location(operation)
-        operation.runtime.maintenance.check()
-        operation.runtime.leases.mark_deleted(*operation.scope)
-        with operation.queued(_uninstall_under_lease):
-            _uninstall_under_lease(operation)
-        LOG.info("deleted release %s: %s", operation.release, measured)
+    status_writer.save_deleting(operation.cluster)
+    if operation.cluster.stack_id:
+        operation.run(_begin, "Deletion", "deleted")
+
+
+def _begin(operation: operations.Operation) -> None:
+    operation.runtime = registry.runtime_of(operation.cluster)
+    _verify_location(operation)
+    operation.runtime.maintenance.check()
+    operation.runtime.leases.mark_deleted(*operation.scope)
+    _uninstall_under_lease(operation)
 
 
 def step(operation: operations.Operation) -> machine_status.Waiting | None:

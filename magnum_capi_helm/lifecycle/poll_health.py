@@ -11,8 +11,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
 import dataclasses
 import time
 from typing import Any
@@ -27,7 +25,6 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import poll_status
-from magnum_capi_helm.lifecycle import reconcile
 from magnum_capi_helm.lifecycle import renew
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
@@ -66,7 +63,7 @@ def _poll(operation: operations.Operation) -> health.Health:
     """
     runtime, cluster = operation.runtime, operation.cluster
     # Starts the time for which a failure is visible.
-    reconcile.failure_was_shown(operation, cluster)
+    poll_status.failure_was_shown(operation, cluster)
     with identity.verified_on_error(runtime, cluster):
         snapshot = runtime.health_snapshots.get(operation.scope)
     looks = (rows.shows(cluster), snapshot.version)
@@ -82,7 +79,8 @@ def _poll(operation: operations.Operation) -> health.Health:
         elif result.status == health.HEALTHY and cluster.status.endswith(
             "_COMPLETE"
         ):
-            with _logged("No new certificates for cluster %s: %s", cluster):
+            text = "No new certificates for cluster %s: %s"
+            with magnum_errors.logged(LOG, text, cluster.uuid):
                 renew.begin_in_time(operation, objects)
     delivery.notice(operation)
     return validity.add_to_health(runtime, cluster, result)
@@ -115,7 +113,8 @@ def _judge(
         observed = operations.Observed(nodegroups, rows_now, objects)
         if autoscaler_counts.chosen(cluster, observed):
             seconds = 0
-            with _logged("Counts of cluster %s are old: %s", cluster):
+            text = "Counts of cluster %s are old: %s"
+            with magnum_errors.logged(LOG, text, cluster.uuid):
                 autoscaler_counts.follow(operation)
     # A certificate is no illness. The text of the warning changes by the day.
     warning = replacement.expiry_warning(objects, now)
@@ -128,23 +127,9 @@ def _judge(
 def _continue(operation: operations.Operation) -> None:
     """Reconcile a failed cluster, which Magnum polls for its health alone."""
     cluster = operation.cluster
-    with _logged("No verdict on cluster %s: %s", cluster):
+    text = "No verdict on cluster %s: %s"
+    with magnum_errors.logged(LOG, text, cluster.uuid):
         if rows.action(cluster.status) == "DELETE":
             poll_status.resume_deletion(operation)
         else:
-            reconcile.reconcile(operation)
-
-
-@contextlib.contextmanager
-def _logged(text: str, cluster: Any) -> Iterator[None]:
-    """Log an error of the block: it does not hide the health.
-
-    That another operation has the Lease is none: it will write an outcome.
-
-    :param text: with places for the cluster's UUID and for the error
-    """
-    with (
-        magnum_errors.logged(LOG, text, cluster.uuid),
-        contextlib.suppress(errors.LeaseHeld),
-    ):
-        yield
+            poll_status.reconcile(operation)

@@ -3,9 +3,13 @@
 """One status poll, as Magnum's periodic task asks for it.
 
 1. If neither the row nor an object has changed, there is nothing to do.
-2. Read the row again.
-3. A deletion does its next step. Any other operation is reconciled.
-4. Copy the outcome to the object that Magnum handed in.
+2. Read the row again. A deletion does its next step.
+3. Of a living cluster, read the objects and judge them together with the
+   rows. Save status_reason, addresses, versions, and an update's progress.
+4. If the release has to be changed, or an operation ends, take the Lease and
+   read rows and objects again. Complete or fail the operation, apply the rows,
+   or repair objects.
+5. Copy the outcome to the object that Magnum handed in.
 
 Nothing is raised, because Magnum would log a traceback every ten seconds. One
 line says why there is no verdict, and the next poll tries again.
@@ -15,32 +19,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm import delivery
 from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.cloud import certificates
+from magnum_capi_helm.cloud import server_faults
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import delete
+from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.lifecycle import observed_state
-from magnum_capi_helm.lifecycle import reconcile
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import repair
+from magnum_capi_helm.status import replacement
+from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
 #: ``status_reason`` of a deletion that took too long begins with it.
 _LATE = "not done in time: "
+_NEVER_STARTED = (
+    "the conductor stopped before it began to create the cluster: delete it "
+    "and create it again"
+)
 #: Errors that the user reads in the status.
 _SHOWN = (
     errors.NoTurn,
@@ -60,13 +78,13 @@ def poll(context: Any, cluster: Any) -> None:
     ):
         try:
             _poll(context, cluster)
-        except (errors.LeaseHeld, *magnum_errors.QUIET) as error:
+        except magnum_errors.QUIET as error:
             LOG.debug(text, uuid, error)
 
 
 def _poll(context: Any, cluster: Any) -> None:
     with _errors_shown(context, cluster):
-        if reconcile.is_unchanged(cluster):
+        if _is_unchanged(cluster):
             return
     row = rows.fresh(context, cluster)
     if row is None:
@@ -77,9 +95,7 @@ def _poll(context: Any, cluster: Any) -> None:
         else:
             with _errors_shown(context, row):
                 runtime = registry.runtime_of(row)
-                reconcile.reconcile(
-                    operations.Operation(context, row, runtime)
-                )
+                reconcile(operations.Operation(context, row, runtime))
     finally:
         status_writer.copy_outcome(row, cluster)
 
@@ -105,6 +121,221 @@ def _save_reason(context: Any, row: Any, reason: str) -> None:
     if fresh is not None and rows.in_progress(fresh.status):
         status_writer.save_reason(fresh, reason)
         status_writer.copy_outcome(fresh, row)
+
+
+# A living cluster
+
+
+def _is_unchanged(cluster: Any) -> bool:
+    """Return whether the poll before saw the same objects and row.
+
+    :raises CapiHelmError: the management cluster does not answer
+    """
+    if not cluster.stack_id or rows.action(cluster.status) == "DELETE":
+        return False
+    runtime = registry.runtime_of(cluster)
+    scope = location.scope_of(cluster)
+    if not runtime.status_cache.has(scope):
+        return False
+    with identity.verified_on_error(runtime, cluster):
+        version = runtime.snapshots.get(scope).version
+    return bool(
+        runtime.status_cache.get(scope, (rows.looks(cluster), version))
+    )
+
+
+def reconcile(operation: operations.Operation) -> None:
+    """Do all that a poll of a living cluster has to do.
+
+    :raises NoTurn: no helm process is free; the work is queued
+    :raises CapiHelmError: no verdict this time; nothing was written
+    """
+    cluster = operation.cluster
+    if not cluster.stack_id:
+        _end_interrupted_create(cluster)
+        return
+    operation.check_not_queued()
+    runtime, scope = operation.runtime, operation.scope
+    with identity.verified_on_error(runtime, cluster):
+        snapshot = runtime.snapshots.get(scope)
+    server_faults.ask(runtime, scope, snapshot.servers())
+    with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
+        state = observed_state.judge(operation, snapshot)
+        identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
+        if not state.needs_lease:
+            _save_facts(state)
+            seconds = 0.0 if state.new_mark else state.seconds_valid
+            if seconds > 0:
+                looks = (rows.looks(cluster), state.version)
+                runtime.status_cache.put(scope, looks, True, seconds)
+            return
+    with operation.queued(reconcile_under_lease):
+        reconcile_under_lease(operation)
+
+
+def _end_interrupted_create(cluster: Any) -> None:
+    """Fail a create that began on no management cluster, after its time."""
+    if rows.doomed(cluster):
+        status_writer.save_deleting(cluster)
+    elif (
+        rows.in_progress(cluster.status)
+        and observed_state.create_seconds_left(cluster) < 0
+    ):
+        status_writer.save_failed(
+            cluster, rows.all_groups(cluster), _NEVER_STARTED
+        )
+
+
+def _save_facts(state: observed_state.ObservedState) -> None:
+    """Save reasons, addresses and versions, and an update's progress.
+
+    The progress is saved in the Cluster and needs no Lease: the patch names
+    the version of the Cluster that was read, so a poll that was delayed cannot
+    overwrite a later mark. A poll that loses this race, or finds the
+    management cluster frozen, looks again ten seconds later.
+
+    :raises ManagementError: the progress could not be saved
+    """
+    status_writer.save_facts(state.row, state.nodegroups, state.verdict)
+    mark, before = state.new_mark, view.metadata_of(state.view.cluster)
+    if mark is None:
+        return
+    metadata = {
+        "annotations": {replacement.PROGRESS_ANNOTATION: mark.annotation()},
+        "resourceVersion": before["resourceVersion"],
+    }
+    runtime, scope = state.operation.runtime, state.operation.scope
+    with contextlib.suppress(errors.Conflict, errors.Frozen):
+        runtime.maintenance.check()
+        runtime.management.patch(kinds.CLUSTER, *scope, {"metadata": metadata})
+
+
+def reconcile_under_lease(operation: operations.Operation) -> None:
+    """Take the Lease, read all again, then apply or write the outcome.
+
+    :raises NoTurn: no helm process is free
+    :raises CapiHelmError: no verdict this time; nothing was written
+    """
+    with operation.lock() as locked:
+        _reconcile_locked(locked)
+    if operation.cluster.status.endswith("_COMPLETE"):
+        # Not before: the delivery needs the Lease as well.
+        delivery.notice(operation, now=True)
+
+
+def _reconcile_locked(locked: operations.Locked) -> None:
+    row, operation = locked.row, locked.operation
+    if row is None or rows.action(row.status) == "DELETE":
+        return
+    if locked.deleting:
+        status_writer.save_deleting(row)
+        status_writer.copy_outcome(row, operation.cluster)
+        return
+    locked.settle()
+    state = observed_state.observe_all(locked)
+    if not state.is_behind:
+        gone = nodegroups.remove_deleted(operation, state)
+        staying = [each for each in state.nodegroups if each.uuid not in gone]
+        state = dataclasses.replace(state, nodegroups=staying)
+    if state.is_done:
+        if failure_was_shown(operation, row):
+            _complete(locked, state)
+    elif not row.status.endswith("_COMPLETE"):
+        _continue(locked, state)
+    status_writer.copy_outcome(row, operation.cluster)
+
+
+def failure_was_shown(operation: operations.Operation, row: Any) -> bool:
+    """Return whether a failed status was visible for 30 seconds.
+
+    A poll that runs right after a refused request would otherwise replace the
+    reason before the user can read it.
+    """
+    runtime = operation.runtime
+    text = (row.status, row.status_reason)
+    age = runtime.failures.age(operation.scope, text)
+    return not rows.failed(row.status) or age >= runtime.failure_display
+
+
+def _complete(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> None:
+    """Write COMPLETE, and look at the rows again.
+
+    Magnum's handlers take no Lease: their changes since the look would wait
+    for polls of a complete cluster, and there are none.
+    """
+    operation, row = state.operation, state.row
+    operation.runtime.backoff.clear(operation.scope)
+    if state.desired and state.desired.before:
+        # A complete upgrade can't be rolled back by a poll any more.
+        operation.patch_stored(desired_state.FORGET_PREVIOUS)
+    if locked.save_complete(state.nodegroups, state.verdict):
+        rows_now, group_rows = rows.read(row)
+        if (
+            rows_now.fingerprint() != state.rows.fingerprint()
+            or rows_now.leaving
+            or any(map(rows.undecided, group_rows))
+        ):
+            status_writer.save_updating(row)
+        else:
+            state = dataclasses.replace(state, nodegroups=group_rows)
+            autoscaler_counts.save(locked, state)
+    LOG.info("cluster %s is %s", row.uuid, row.status)
+
+
+def _continue(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> None:
+    """Give up, apply again, repair, or wait."""
+    row, verdict = state.row, None
+    if state.is_overdue:
+        verdict = state.verdict
+        reason = f"not done in time: {verdict.reason}"
+    else:
+        _save_facts(state)
+        reason = _change_release(locked, state)
+    if reason:
+        locked.save_failed(state.nodegroups, reason, verdict)
+        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
+
+
+def _change_release(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> str:
+    """Apply the rows, or put live objects right, if that is needed.
+
+    :returns: the reason if it can never succeed
+    :raises CapiHelmError: it may succeed later
+    """
+    runtime, scope = state.operation.runtime, state.operation.scope
+    try:
+        if state.is_behind:
+            locked.apply()
+            runtime.backoff.clear(scope)
+        elif state.has_drifted:
+            # Until the next look: another program may change them back for
+            # ever.
+            runtime.backoff.record_failure(scope)
+            repair.repair(locked)
+    except errors.NoTurn:
+        # Nothing was tried.
+        raise
+    except errors.CapiHelmError as error:
+        if state.is_behind:
+            runtime.backoff.record_failure(scope)
+        if error.retriable:
+            raise
+        if rows.failed(state.row.status) and isinstance(
+            error, releases.InterruptedCreateError
+        ):
+            # The reason of the first failure says more.
+            return ""
+        return str(error)
+    return ""
+
+
+# A deletion
 
 
 def _delete(context: Any, row: Any) -> None:

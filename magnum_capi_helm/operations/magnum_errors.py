@@ -26,7 +26,12 @@ _CLASSES: tuple[tuple[type[errors.CapiHelmError], Any], ...] = (
 )
 
 #: Errors that end by themselves: :func:`logged` does not warn of them.
-QUIET = (errors.Frozen, errors.NoTurn, errors.WouldReplace)
+QUIET = (
+    errors.Frozen,
+    errors.LeaseHeld,
+    errors.NoTurn,
+    errors.WouldReplace,
+)
 
 
 def as_magnum(error: errors.CapiHelmError, text: str = "") -> Exception:
@@ -93,8 +98,9 @@ def logged(
 ) -> Iterator[None]:
     """Log an error of the block as one warning, and go on.
 
-    The polls will try again. Waiting for helm or for the end of a maintenance
-    is no reason to warn. The template guard warns itself, once.
+    The polls will try again. Waiting for another operation, for helm or for
+    the end of a maintenance is no reason to warn. The template guard warns
+    itself, once.
 
     :param logger: of the module that goes on
     :param text: with places for the subject and for the error

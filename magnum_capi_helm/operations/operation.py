@@ -512,8 +512,6 @@ def _run_queued(
         call.acting(actor),
         call.measured() as measured,
         magnum_errors.logged(LOG, text, uuid),
-        # Another conductor does it.
-        contextlib.suppress(errors.LeaseHeld),
     ):
         work(Operation(context, row, rt))
         LOG.info("in its turn, cluster %s: %s", uuid, measured)

@@ -78,8 +78,7 @@ def create(operation: operations.Operation, nodegroup: Any) -> None:
         # Refusing would leave a failed cluster that nobody deletes.
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
-    operation.check_not_frozen()
-    operation.check_release()
+    operation.check_changeable()
     item = _new_item(operation, nodegroup, operation.stored())
     key = desired_state.item_key(nodegroup.uuid)
     operation.patch_stored({key: encoding.plain(item)})
@@ -109,7 +108,7 @@ def update(operation: operations.Operation, nodegroup: Any) -> None:
     try:
         deleting = rows.leaving(saved) or _deleting(operation)
         if not deleting:
-            operation.check_not_frozen()
+            operation.check_changeable()
             _store_change(operation, nodegroup, saved)
     except errors.CapiHelmError:
         # After a refusal Magnum saves the object: let it save the old fields.
@@ -143,7 +142,7 @@ def delete(operation: operations.Operation, nodegroup: Any) -> None:
         nodegroup.destroy()
         return
     if not rows.doomed(cluster):
-        operation.check_not_frozen()
+        operation.check_changeable()
         rows_now, _ = rows.read(cluster)
         group = rows.group(nodegroup, operation.release)
         operation.check_replacement(rows_now.with_leaving(group))
@@ -192,7 +191,6 @@ def _store_change(
     operation: operations.Operation, nodegroup: Any, saved: Any
 ) -> None:
     """Store the change of an update, if it changes any values."""
-    operation.check_release()
     stored = operation.stored()
     change = _change(operation.cluster, nodegroup, saved, stored)
     group = rows.group(nodegroup, operation.release)

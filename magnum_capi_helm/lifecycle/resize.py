@@ -80,8 +80,7 @@ def resize(
 
     :raises CapiHelmError: it was refused; nothing was written
     """
-    operation.check_not_frozen()
-    operation.check_release()
+    operation.check_changeable()
     if nodegroup.role == "master":
         _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
     else:

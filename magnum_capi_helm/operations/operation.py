@@ -8,8 +8,7 @@ flow gets it instead of clients, names and labels::
     operation = Operation(context, cluster)           # a request
     operation = Operation(context, cluster, runtime)  # a poll or a command
 
-    operation.check_release()          # refuse; nothing is written yet
-    operation.check_not_frozen()
+    operation.check_changeable()       # refuse; nothing is written yet
     operation.check_replacement(rows)
     observed = operation.observe()     # rows and live objects, read together
     operation.start_update(nodegroup)  # the rows say UPDATE_IN_PROGRESS
@@ -44,7 +43,6 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
-from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import helm_run
@@ -107,14 +105,16 @@ class Operation(releases.Release):
         if not self.cluster.stack_id:
             raise errors.NotSupported(NO_RELEASE)
 
-    def check_not_frozen(self) -> None:
-        """Refuse a request while its management cluster is frozen.
+    def check_changeable(self) -> None:
+        """Refuse a cluster without a release, or that is frozen.
 
-        One that does not answer refuses nothing here: the request finds out
-        whether it needs an answer.
+        A management cluster that does not answer refuses nothing here: the
+        request finds out whether it needs an answer.
 
-        :raises Frozen: it is frozen for maintenance
+        :raises NotSupported: nothing was ever made for it
+        :raises Frozen: its management cluster is frozen for maintenance
         """
+        self.check_release()
         try:
             maintenance = registry.runtime_of(self.cluster).maintenance
             maintenance.cached()
@@ -413,7 +413,9 @@ class Locked(Operation):
         changed = planned is not stored.desired
         if changed:
             self.store(planned)
-            self._forget_applied(planned, rows_now, stored.requests)
+            pending_requests.forget_applied(
+                self, rows_now, planned, stored.requests
+            )
         migrated = helm_run.upgrade(self, planned, revisions, within)
         # Asked for once more, or after a failure: helm alone does not look.
         # Nor does it see that two versions of an API spell a field in two
@@ -422,20 +424,6 @@ class Locked(Operation):
         if revisions and (not changed or migrated or harmful):
             repair.repair(self)
         return True
-
-    def _forget_applied(
-        self,
-        planned: desired_state.DesiredState,
-        rows_now: requested_groups.Rows,
-        requests: desired_state.PendingRequests,
-    ) -> None:
-        """Remove the stored requests that a stored state contains."""
-        if requests.keys and (
-            keys := pending_requests.applied_keys(
-                rows.all_groups(self.cluster), rows_now, planned, requests
-            )
-        ):
-            self.patch_stored(dict.fromkeys(keys))
 
     # The end of an operation
 

@@ -140,19 +140,21 @@ def _save_moves(
     LOG.info("cluster %s has template %s", cluster.uuid, moves.template)
 
 
-def applied_keys(
-    nodegroups: Sequence[Any],
+def forget_applied(
+    release: releases.Release,
     rows_now: requested_groups.Rows,
     desired: desired_state.DesiredState,
     requests: desired_state.PendingRequests,
-) -> frozenset[str]:
-    """Return the keys of stored requests that are no longer needed.
+) -> None:
+    """Remove stored requests that are no longer needed.
 
-    :param nodegroups: read after the Secret: a new group has its row before
-        its request is stored
-    :param desired: with all requests applied
+    :param desired: as it was stored, with all requests applied
     """
-    alive = {each.uuid for each in nodegroups}
+    if not requests.keys:
+        return
+    # Read after the Secret: a new group has its row before its request is
+    # stored.
+    alive = {each.uuid for each in rows.all_groups(release.cluster)}
     gone = requests.keys_of(set(requests.keys.values()) - alive)
     existing = values.group_names(desired.values)
     taken = {
@@ -164,4 +166,5 @@ def applied_keys(
             desired_state.change_key(each),
         )
     }
-    return gone | (taken & requests.keys.keys())
+    if keys := gone | (taken & requests.keys.keys()):
+        release.patch_stored(dict.fromkeys(keys))

@@ -20,6 +20,7 @@ bounds, node labels and node taints; OpenStack is not asked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import dataclasses
 from typing import Any
 
@@ -63,8 +64,6 @@ _FIELDS = ("min_node_count", "max_node_count", "node_labels", "node_taints")
 #: Keys of an item of ``nodeGroups`` that belong to the bounds.
 _BOUNDS = ("autoscale", "machineCountMin", "machineCountMax", "machineCount")
 _LABELS = "nodeLabels"
-#: The request, and the work done, for the log.
-_LOGGED = ("Change of nodegroups", "changed nodegroups of")
 _NOT_LOOKED_UP = cluster_spec.Image("", "", "", "ubuntu")
 
 
@@ -92,7 +91,7 @@ def create(operation: operations.Operation, nodegroup: Any) -> None:
         return
     status_writer.save_accepted(nodegroup, operation.release)
     operation.start_update()
-    operation.run(_apply, *_LOGGED)
+    _run(operation, _apply)
 
 
 def update(operation: operations.Operation, nodegroup: Any) -> None:
@@ -120,7 +119,7 @@ def update(operation: operations.Operation, nodegroup: Any) -> None:
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     operation.start_update(nodegroup)
-    operation.run(_apply, *_LOGGED)
+    _run(operation, _apply)
 
 
 def delete(operation: operations.Operation, nodegroup: Any) -> None:
@@ -153,7 +152,7 @@ def delete(operation: operations.Operation, nodegroup: Any) -> None:
         _store_deletion(current, uuid)
         _apply(current)
 
-    operation.run(work, *_LOGGED)
+    _run(operation, work)
 
 
 def _deleting(operation: operations.Operation) -> bool:
@@ -217,6 +216,13 @@ def _store_deletion(operation: operations.Operation, uuid: str) -> None:
             desired_state.deleted_key(uuid): encoding.plain(True),
         }
     )
+
+
+def _run(
+    operation: operations.Operation,
+    work: Callable[[operations.Operation], None],
+) -> None:
+    operation.run(work, "Change of nodegroups", "changed nodegroups of")
 
 
 def _apply(operation: operations.Operation) -> None:

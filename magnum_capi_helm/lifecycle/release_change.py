@@ -44,15 +44,15 @@ _HELM = 15.0
 class Current:
     """A cluster before its change.
 
+    :param existing: rows of groups that are neither refused nor being deleted
     :param rows: with the names of the groups in ``desired``
-    :param nodegroups: the rows of all groups
     :param desired: the desired state, with all accepted requests
     :param autoscaled: UUIDs of the groups that the autoscaler owns -> their
         machines
     """
 
     release: releases.Release
-    nodegroups: list[Any]
+    existing: list[Any]
     rows: requested_groups.Rows
     desired: desired_state.DesiredState
     autoscaled: Mapping[str, int]
@@ -68,12 +68,6 @@ class Current:
         return self.release.runtime.management.get(
             kinds.OPENSTACK_CLUSTER, *self.release.scope
         )
-
-    @property
-    def existing(self) -> list[Any]:
-        """Rows of the groups that are neither refused nor being deleted."""
-        uuids = {each.uuid for each in self.rows.groups}
-        return [each for each in self.nodegroups if each.uuid in uuids]
 
     @property
     def items(self) -> dict[str, topic.Values]:
@@ -140,7 +134,8 @@ def read(release: releases.Release) -> Current:
         for each in named.workers
         if each.chart_name in owned
     }
-    return Current(release, nodegroups, named, desired, autoscaled)
+    existing = list(filter(rows.counts, nodegroups))
+    return Current(release, existing, named, desired, autoscaled)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -43,11 +43,10 @@ class Plan:
     """The renewal of one cluster.
 
     :param detail: in a few words; empty: nothing to do
-    :param begun: the machines are being replaced already
+    :param control_plane: to be patched; empty: not, or not any more
     """
 
     detail: str = ""
-    begun: bool = False
     control_plane: view.Object = dataclasses.field(default_factory=dict)
 
 
@@ -63,7 +62,7 @@ def plan(operation: operations.Operation, days: int) -> Plan:
     look = observed_state.observe_all(operation)
     now = time.time()
     if rows.in_progress(row.status) and _outdated(look.view, now):
-        return Plan("renewed already: to be waited for", begun=True)
+        return Plan("renewed already: to be waited for")
     expires = replacement.estimated_expiry(look.view)
     control_plane = look.view.control_plane
     if expires is None or control_plane is None:
@@ -126,7 +125,7 @@ def begin_in_time(operation: operations.Operation, live: view.View) -> None:
 def _begin(locked: operations.Locked, days: int) -> None:
     locked.check_living()
     row, planned = locked.row, plan(locked, days)
-    if not planned.detail or planned.begun:
+    if not planned.control_plane:
         return
     # The row first: without the patch, polls find it complete again.
     status_writer.save_updating(row)

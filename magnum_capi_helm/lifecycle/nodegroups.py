@@ -43,7 +43,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -272,11 +271,16 @@ def _remove_server_groups(
     chart_names = [
         names.node_group(each.name, operation.release) for each in groups
     ]
-    text = "Server groups of %s are left: %s"
-    release = operation.release
-    with magnum_errors.logged(LOG, text, release, errors.CloudError):
+    problem = ""
+    try:
         server_groups.delete(
             operation.runtime.management, operation.scope, chart_names
+        )
+    except errors.CloudError as error:
+        problem = str(error)
+    if problem:
+        LOG.warning(
+            "Server groups of %s are left: %s", operation.release, problem
         )
 
 

@@ -26,12 +26,7 @@ _CLASSES: tuple[tuple[type[errors.CapiHelmError], Any], ...] = (
 )
 
 #: Errors that end by themselves: :func:`logged` does not warn of them.
-QUIET = (
-    errors.Frozen,
-    errors.LeaseHeld,
-    errors.NoTurn,
-    errors.WouldReplace,
-)
+QUIET = (errors.Frozen, errors.LeaseHeld, errors.NoTurn, errors.WouldReplace)
 
 
 def as_magnum(error: errors.CapiHelmError, text: str = "") -> Exception:
@@ -90,12 +85,7 @@ def translated(
 
 
 @contextlib.contextmanager
-def logged(
-    logger: Any,
-    text: str,
-    subject: str,
-    errors_logged: type[errors.CapiHelmError] = errors.CapiHelmError,
-) -> Iterator[None]:
+def logged(logger: Any, text: str, subject: str) -> Iterator[None]:
     """Log an error of the block as one warning, and go on.
 
     The polls will try again. Waiting for another operation, for helm or for
@@ -104,13 +94,12 @@ def logged(
 
     :param logger: of the module that goes on
     :param text: with places for the subject and for the error
-    :param errors_logged: others are raised
     """
     problem = ""
     write = logger.warning
     try:
         yield
-    except errors_logged as error:
+    except errors.CapiHelmError as error:
         problem = str(error)
         if isinstance(error, QUIET):
             write = logger.info

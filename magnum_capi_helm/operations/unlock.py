@@ -70,10 +70,10 @@ def watched(
 
     :param pause: waits between two looks
     """
-    first = _spec(rt.leases.read(*scope))
+    first = view.spec_of(rt.leases.read(*scope))
     while True:
         lease = rt.leases.read(*scope)
-        spec = _spec(lease)
+        spec = view.spec_of(lease)
         holder = str(spec.get("holderIdentity") or "")
         alive = bool(holder) and _renewal(spec) != _renewal(first)
         if alive or not rt.leases.held(lease):
@@ -90,10 +90,6 @@ def watched(
         pending=pending,
         recent=pending is not None and since < rt.foreign_deadline,
     )
-
-
-def _spec(lease: view.Object | None) -> view.Object:
-    return (lease or {}).get("spec") or {}
 
 
 def _renewal(spec: view.Object) -> tuple[object, object]:

@@ -21,7 +21,6 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import server_faults
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.model import desired_state
@@ -247,8 +246,7 @@ def _manifest_addons(
     operation: operations.Operation, newest: view.Revision | None
 ) -> frozenset[str]:
     """Return the manifest's addons; their objects may not exist yet."""
-    management, scope = operation.runtime.management, operation.scope
-    record = newest and helm_records.read(management, *scope, newest.version)
+    record = newest and operation.record(newest.version)
     if not record:
         return frozenset()
     return record.names(kinds.HELM_RELEASE, kinds.MANIFESTS)

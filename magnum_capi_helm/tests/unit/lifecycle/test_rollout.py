@@ -107,7 +107,7 @@ class ValuesTest(rolling.RolloutTestCase):
 
     def test_a_profile_that_is_gone(self) -> None:
         self.profile.unlink()
-        self.assertIn("label capi_helm_values_profiles: give none", self.no())
+        self.assertIn("capi_helm_values_profiles: give names of", self.no())
 
 
 class MachinesTest(rolling.RolloutTestCase):

@@ -85,8 +85,8 @@ SYNTAX: bad_inputs.Table = {
         template={"labels": {"capi_helm_values_profiles": "../../etc/passwd"}},
     ),
     "profile: not there": bad_inputs.Input(
-        "label capi_helm_values_profiles: give none, for the operator keeps "
-        "no profiles. It is 'gold'",
+        "label capi_helm_values_profiles: give names of the operator's "
+        "profiles. It is 'gold'; there are none",
         template={"labels": {"capi_helm_values_profiles": "gold"}},
     ),
 }

@@ -25,6 +25,7 @@ def _add_version(parser: argparse.ArgumentParser) -> None:
     """Add the argument VERSION."""
     parser.add_argument(
         "version",
+        metavar="VERSION",
         nargs="?",
         type=base.chart_version,
         help="chart version (default: the configured one)",

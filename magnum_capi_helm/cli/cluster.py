@@ -333,7 +333,7 @@ class Apply(batch.Batch):
         super().add_arguments(parser)
         parser.add_argument(
             "--chart-version",
-            metavar="V",
+            metavar="VERSION",
             type=base.chart_version,
             default="",
             help="change to this version of the chart",
@@ -444,7 +444,7 @@ def _check_options(parsed_args: argparse.Namespace) -> None:
     cloud_settings = parsed_args.cloud_settings
     if [chart, certificates, cloud_settings].count(True) != 1:
         raise errors.InvalidInput(
-            "give --chart-version V or --values-files or both, or "
+            "give --chart-version VERSION or --values-files or both, or "
             "--certificates, or --cloud-settings"
         )
     if parsed_args.allow_replacement and not chart:

@@ -23,9 +23,9 @@ class Kubeconfig(base.Command):
 
     Cluster API keeps it on the management cluster. Anyone who has it can do
     anything in the cluster until its client certificate expires; only new CAs
-    revoke it. The command therefore writes it into a file that only its owner
-    can read, or to the standard output on request, and never into a log. The
-    log names the user of the command.
+    of the cluster revoke it. The command therefore writes it into a file that
+    only its owner can read, or to the standard output on request, and never
+    into a log. The log names the user of the command.
     """
 
     examples = (
@@ -42,7 +42,7 @@ class Kubeconfig(base.Command):
         where.add_argument(
             "--file",
             type=pathlib.Path,
-            metavar="F",
+            metavar="FILE",
             help="write it to this file, with mode 0600",
         )
         where.add_argument(

@@ -17,7 +17,7 @@ class Metrics(base.Command):
     With --output, the command writes a file for node_exporter's textfile
     collector: let a timer run it every few minutes. The command changes
     nothing else, and does not contact Keystone. The exit code is 1 if
-    something could not be read; the command prints the rest all the same.
+    something could not be read; the command still prints the rest.
     """
 
     examples = (

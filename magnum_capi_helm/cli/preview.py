@@ -39,7 +39,7 @@ class _Preview(base.Command):
         )
         subject.add_argument(
             "--template",
-            metavar="T",
+            metavar="TEMPLATE",
             help="preview a new cluster of this template: a cluster template "
             "of Magnum, or a YAML file with the fields of one",
         )
@@ -128,13 +128,13 @@ class Diff(base.Lister):
         base.add_cluster(parser)
         parser.add_argument(
             "--chart-version",
-            metavar="V",
+            metavar="VERSION",
             type=base.chart_version,
             help="compare with this version of the chart",
         )
         parser.add_argument(
             "--template",
-            metavar="T",
+            metavar="TEMPLATE",
             help="compare with this cluster template (name or UUID)",
         )
 

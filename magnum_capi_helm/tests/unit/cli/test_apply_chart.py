@@ -134,7 +134,7 @@ class RolloutCommandTest(rolling.RolloutTestCase):
         for words in (("--all",), ("web", "--chart-version", "")):
             error = self.assertRaises(errors.InvalidInput, self.run_it, *words)
             self.assertEqual(
-                "give --chart-version V or --values-files or both, or "
+                "give --chart-version VERSION or --values-files or both, or "
                 "--certificates, or --cloud-settings",
                 str(error),
             )

@@ -81,20 +81,57 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_run(commands: Any) -> None:
     run = commands.add_parser("run", help="measure ticks")
-    run.add_argument("--clusters", type=_numbers, default=(1, 10, 100, 1000))
     run.add_argument(
-        "--in-progress", type=_numbers, default=(1, 10, 100, 1000)
+        "--clusters",
+        type=_numbers,
+        default=(1, 10, 100, 1000),
+        help="sizes of the population for health ticks",
     )
-    run.add_argument("--kinds", type=_words, default=kinds.ALL)
-    run.add_argument("--runs", type=int, default=3)
-    run.add_argument("--ticks", type=int, default=1)
-    run.add_argument("--spacing", type=float, default=_SPACING)
+    run.add_argument(
+        "--in-progress",
+        type=_numbers,
+        default=(1, 10, 100, 1000),
+        help="clusters of the largest population that are in progress, for "
+        "status ticks",
+    )
+    run.add_argument(
+        "--kinds", type=_words, default=kinds.ALL, help="health, status"
+    )
+    run.add_argument(
+        "--runs",
+        type=int,
+        default=3,
+        help="new processes of each driver, in turns",
+    )
+    run.add_argument(
+        "--ticks",
+        type=int,
+        default=1,
+        help="measured ticks of each process",
+    )
+    run.add_argument(
+        "--spacing",
+        type=float,
+        default=_SPACING,
+        help="seconds between two ticks of this driver's process",
+    )
     _add_drivers(run)
-    run.add_argument("--out", type=pathlib.Path, default=None)
+    run.add_argument(
+        "--out",
+        type=pathlib.Path,
+        default=None,
+        help="folder of results.jsonl (default: .bench)",
+    )
 
 
 def _add_drivers(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--drivers", type=_drivers, default=kinds.DEFAULT)
+    command.add_argument(
+        "--drivers",
+        type=_drivers,
+        default=kinds.DEFAULT,
+        help="new (this checkout), 1.4.0, none, or before: this driver in "
+        "the checkout $BENCH_BEFORE",
+    )
 
 
 def _drivers(text: str) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ html_theme = "openstackdocs"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 pygments_style = "native"
+highlight_language = "console"
 
 man_pages = [
     (

@@ -72,7 +72,7 @@ TAKERS: list[
     ),
 ]
 
-#: What is asked, the management clusters, what is said to the user.
+#: What is asked, the management clusters, the message as a pattern.
 REFUSALS: list[
     tuple[
         str,
@@ -85,46 +85,37 @@ REFUSALS: list[
         "a zone that none has",
         {"zones": ("az3",)},
         [with_(A, zones=("az1", "az2")), with_(B, weight=0)],
-        "no management cluster takes a cluster of project p1 in the "
-        "availability zone az3: a takes those whose label availability_zone "
-        "is az1 or az2; b takes no new clusters",
+        "p1 in .* zone az3: a .* availability_zone is az1 or az2; b .* no new",
     ),
     (
         "no zone, and nothing of the other projects is told",
         {},
         [with_(A, zones=("az1",)), with_(B, projects=("secret",))],
-        "no management cluster takes a cluster of project p1 without an "
-        "availability zone: a takes those whose label availability_zone is "
-        "az1; b takes those of other projects",
+        "p1 without .*: a .* availability_zone is az1; b .* other projects$",
     ),
     (
         "the named one is drained",
         {"label": "b"},
         [A, with_(B, weight=0)],
-        "no management cluster takes a cluster of project p1 without an "
-        "availability zone: a is not b, which the template asks for; b takes "
-        "no new clusters",
+        "p1 without .*: a is not b, .* template asks for; b takes no new",
     ),
     (
         "all wait for templates that name them",
         {},
         [with_(A, only_labelled=True)],
-        "no management cluster takes a cluster of project p1 without an "
-        "availability zone: a takes clusters of templates with the label "
-        "capi_management_cluster=a alone",
+        "p1 without .*: a .* templates .* capi_management_cluster=a alone$",
     ),
     (
         "a name that there is not",
         {"label": "x"},
         [A, B],
-        "label capi_management_cluster: give a or b. It is 'x'",
+        "^label capi_management_cluster: give a or b. It is 'x'$",
     ),
     (
         "a name where nothing has one",
         {"label": "x"},
         [with_(A, name="")],
-        "label capi_management_cluster: give none: this cloud has one "
-        "management cluster, without a name. It is 'x'",
+        "^label capi_management_cluster: give none: .* 'x'$",
     ),
 ]
 
@@ -144,7 +135,7 @@ class RankedTest(base.BaseTestCase):
                 error = self.assertRaises(
                     errors.InvalidInput, placement.ranked, there, request, {}
                 )
-                self.assertEqual(expected, str(error))
+                self.assertRegex(str(error), expected)
 
     def test_the_fewest_clusters_for_the_weight_come_first(self) -> None:
         for counts, weights, expected in (

@@ -117,10 +117,9 @@ class ImageTest(GroupsTestCase):
             self.assertEqual("1.34.2", found.image.kube_version)
 
     def test_a_label_that_contradicts_the_image(self) -> None:
-        self.assertEqual(
-            "label kube_tag: give the version of the image, or choose "
-            "another image. It is 'v1.33.6'; image 'ubuntu-1.34' has v1.34.2",
+        self.assertRegex(
             self.refused({"labels": {"kube_tag": "v1.33.6"}}, is_default=True),
+            "^label kube_tag: .* 'v1.33.6'; image 'ubuntu-1.34' has v1.34.2$",
         )
 
     def test_a_further_group_may_have_an_older_image(self) -> None:
@@ -139,10 +138,9 @@ class DisksTest(GroupsTestCase):
     """Boot disk and the volume for containers."""
 
     def test_a_flavor_without_a_disk_needs_a_volume(self) -> None:
-        self.assertEqual(
-            "the flavor has no disk; give the label boot_volume_size, or "
-            "choose another flavor. It is 'diskless'",
+        self.assertRegex(
             self.refused(flavor_id="diskless"),
+            "the flavor has no disk; .* boot_volume_size,.* 'diskless'$",
         )
         found = self.resolve(
             flavor_id="diskless", labels={"boot_volume_size": "20"}
@@ -150,15 +148,13 @@ class DisksTest(GroupsTestCase):
         self.assertEqual(cluster_spec.Disk(20), found.boot_disk)
 
     def test_a_disk_that_the_image_does_not_fit_on(self) -> None:
-        self.assertEqual(
-            "the flavor's disk has 8 GB, and the image needs 10 GB. The "
-            "flavor is 'tight', and the image is 'ubuntu-1.34'",
+        self.assertRegex(
             self.refused(flavor_id="tight"),
+            "flavor's disk has 8 GB, .* 10 GB. .*'tight', .* 'ubuntu-1.34'$",
         )
-        self.assertEqual(
-            "boot_volume_size is 5 GB, and the image needs 10 GB. The image "
-            "is 'ubuntu-1.34'",
+        self.assertRegex(
             self.refused(labels={"boot_volume_size": "5"}),
+            "^boot_volume_size is 5 GB, .* 10 GB. .* 'ubuntu-1.34'$",
         )
 
     def test_the_volume_for_containers(self) -> None:

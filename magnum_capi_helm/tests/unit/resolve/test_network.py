@@ -164,30 +164,36 @@ class GivenTest(NetworkTestCase):
 
 
 class RefusedTest(NetworkTestCase):
-    """What does not fit together."""
+    """What does not fit together; the message names field and value."""
 
-    def test_a_subnet_of_another_network(self) -> None:
-        self.assertEqual(
-            "fixed_subnet: the subnet is not in fixed_network. It is "
-            "'private-subnet' and belongs to network net-2; fixed_network is "
-            "'public'",
-            self.refusal(
-                fixed_network="public", fixed_subnet="private-subnet"
+    def check(self, *rows: tuple[dict[str, str], str]) -> None:
+        for template, message in rows:
+            self.assertRegex(self.refusal(**template), f"^{message}$")
+
+    def test_networks_that_can_not_be_used(self) -> None:
+        self.subnet("v6", "net-2", "fd00:3::/64")
+        self.check(
+            (
+                {"fixed_network": "public", "fixed_subnet": "private-subnet"},
+                "fixed_subnet: .* not in fixed_network.* 'private-subnet' .*"
+                "net-2; fixed_network is 'public'",
             ),
-        )
-
-    def test_an_external_network_that_is_not_external(self) -> None:
-        self.assertEqual(
-            "external_network_id: the network is not external; choose one of "
-            "`openstack network list --external`. It is 'private'",
-            self.refusal(external_network_id="private"),
-        )
-
-    def test_an_external_network_that_is_not_there(self) -> None:
-        self.assertEqual(
-            "external_network_id: there is no such network; choose one of "
-            "`openstack network list`. It is 'nowhere'",
-            self.refusal(external_network_id="nowhere"),
+            (
+                {"external_network_id": "private"},
+                "external_network_id: .* not external.* 'private'",
+            ),
+            (
+                {"external_network_id": "nowhere"},
+                "external_network_id: .* no such network.* 'nowhere'",
+            ),
+            (
+                {"fixed_network": "public"},
+                "fixed_network: .* no IPv4 addresses.* 'public'",
+            ),
+            (
+                {"fixed_subnet": "v6"},
+                "fixed_subnet: .* no IPv4 addresses.* 'v6'",
+            ),
         )
 
     def test_a_name_of_two(self) -> None:
@@ -195,15 +201,15 @@ class RefusedTest(NetworkTestCase):
         self.openstack.details["net-3"] = {"name": "private"}
         self.subnet("sub-3", "net-3", "192.0.2.0/24")
         self.openstack.details["sub-3"]["name"] = "private-subnet"
-        self.assertEqual(
-            "fixed_network: 2 networks have that name; give a UUID of "
-            "`openstack network list`. It is 'private'",
-            self.refusal(fixed_network="private"),
-        )
-        self.assertEqual(
-            "fixed_subnet: 2 subnets have that name; give a UUID of "
-            "`openstack subnet list`. It is 'private-subnet'",
-            self.refusal(fixed_subnet="private-subnet"),
+        self.check(
+            (
+                {"fixed_network": "private"},
+                "fixed_network: 2 networks have that name.* 'private'",
+            ),
+            (
+                {"fixed_subnet": "private-subnet"},
+                "fixed_subnet: 2 subnets have that name.* 'private-subnet'",
+            ),
         )
 
     def test_two_external_networks_of_one_name(self) -> None:
@@ -212,33 +218,23 @@ class RefusedTest(NetworkTestCase):
             "name": "public",
             "router:external": True,
         }
-        self.assertIn(
-            "external_network_id: 2 networks have that name",
-            self.refusal(external_network_id="public"),
+        self.check(
+            (
+                {"external_network_id": "public"},
+                "external_network_id: 2 networks have that name.*",
+            )
         )
 
     def test_a_network_with_two_subnets_of_one_version(self) -> None:
         self.subnet("other", "net-2", "192.168.1.0/24")
-        self.assertEqual(
-            "fixed_network: it has 2 IPv4 subnets; choose one with "
-            "fixed_subnet. It is 'private'",
-            self.refusal(fixed_network="private"),
+        self.check(
+            (
+                {"fixed_network": "private"},
+                "fixed_network: it has 2 IPv4 subnets.* 'private'",
+            )
         )
         chosen = self.network(fixed_network="private", fixed_subnet="other")
         self.assertEqual(("192.168.1.0/24",), chosen.subnet_cidrs)
-
-    def test_nodes_without_ipv4(self) -> None:
-        self.subnet("v6", "net-2", "fd00:3::/64")
-        self.assertEqual(
-            "fixed_network: it has no IPv4 addresses for the nodes; choose "
-            "another. It is 'public'",
-            self.refusal(fixed_network="public"),
-        )
-        self.assertEqual(
-            "fixed_subnet: it has no IPv4 addresses for the nodes; choose "
-            "another. It is 'v6'",
-            self.refusal(fixed_subnet="v6"),
-        )
 
     def test_an_extra_network_that_is_not_there(self) -> None:
         error = self.assertRaises(
@@ -247,8 +243,6 @@ class RefusedTest(NetworkTestCase):
             specs.parsed({"extra_network_names": "private nowhere"}),
             self.cloud,
         )
-        self.assertEqual(
-            "label extra_network_names: there is no such network; choose one "
-            "of `openstack network list`. It is 'nowhere'",
-            str(error),
+        self.assertRegex(
+            str(error), "^label extra_network_names: .* no such .* 'nowhere'$"
         )

@@ -90,9 +90,8 @@ class RegistryMirrorTest(FilesTestCase):
     def test_anything_else_is_refused(self) -> None:
         for given in ("https://mirror.example.org", "a b", "m.org/a//b"):
             self.set(registry_mirror=given)
-            self.assertEqual(
-                f"[capi_helm] registry_mirror={given}: give a registry such "
-                "as mirror.example.org:5000/all, without https://",
+            self.assertIn(
+                f"[capi_helm] registry_mirror={given}: give a registry",
                 self.refused(),
             )
 
@@ -168,9 +167,8 @@ class RegistryAuthTest(FilesTestCase):
 
     def test_a_file_that_is_not_there(self) -> None:
         self.set(registry_auth_file="/nowhere/auth.yaml")
-        self.assertEqual(
-            "[capi_helm] registry_auth_file /nowhere/auth.yaml: No such file "
-            "or directory",
+        self.assertIn(
+            "[capi_helm] registry_auth_file /nowhere/auth.yaml: No such file",
             self.refused(),
         )
 
@@ -216,10 +214,8 @@ class TrustedCasTest(FilesTestCase):
     def test_too_many_of_the_option_are_refused(self) -> None:
         many = "".join(certificate(f"{number}") for number in range(40))
         self.set(trusted_ca_files=[self.file("many.pem", many)])
-        self.assertEqual(
-            "[capi_helm] trusted_ca_files: larger than 16 KiB together, too "
-            "much for user data",
-            self.refused(),
+        self.assertIn(
+            "[capi_helm] trusted_ca_files: larger than 16 KiB", self.refused()
         )
 
     def test_a_file_without_certificates(self) -> None:
@@ -239,9 +235,8 @@ class TrustedCasTest(FilesTestCase):
 
     def test_a_file_that_is_not_there(self) -> None:
         self.set(trusted_ca_files=["/nowhere/ca.pem"])
-        self.assertEqual(
-            "[capi_helm] trusted_ca_files /nowhere/ca.pem: No such file or "
-            "directory",
+        self.assertIn(
+            "[capi_helm] trusted_ca_files /nowhere/ca.pem: No such file",
             self.refused(),
         )
 
@@ -349,9 +344,8 @@ class OverlayFilesTest(FilesTestCase):
     def test_a_file_that_is_not_there(self) -> None:
         self.set(values_files=["/nowhere/values.yaml"])
         error = self.assertRaises(errors.NotConfigured, self._applied, {})
-        self.assertEqual(
-            "[capi_helm] values_files /nowhere/values.yaml: No such file or "
-            "directory",
+        self.assertIn(
+            "[capi_helm] values_files /nowhere/values.yaml: No such file",
             str(error),
         )
 
@@ -368,18 +362,16 @@ class OverlayFilesTest(FilesTestCase):
         error = self.assertRaises(
             errors.LabelError, self._applied, {}, "gpu,big"
         )
-        self.assertEqual(
-            "label capi_helm_values_profiles: give names of the operator's "
-            "profiles. It is 'gpu,big'; there are gpu, small",
+        self.assertRegex(
             str(error),
+            "^label capi_helm_values_profiles: .* 'gpu,big'; .*gpu, small$",
         )
 
     def test_a_profile_where_the_operator_has_none(self) -> None:
         error = self.assertRaises(errors.LabelError, self._applied, {}, "gpu")
-        self.assertEqual(
-            "label capi_helm_values_profiles: give names of the operator's "
-            "profiles. It is 'gpu'; there are none",
+        self.assertRegex(
             str(error),
+            "^label capi_helm_values_profiles: .* 'gpu'; there are none$",
         )
 
     def test_a_folder_of_profiles_that_is_not_there(self) -> None:
@@ -387,10 +379,8 @@ class OverlayFilesTest(FilesTestCase):
         error = self.assertRaises(
             errors.NotConfigured, self._applied, {}, "gpu"
         )
-        self.assertEqual(
-            "[capi_helm] values_profile_dir /nowhere: No such file or "
-            "directory",
-            str(error),
+        self.assertIn(
+            "[capi_helm] values_profile_dir /nowhere: No such", str(error)
         )
 
     def test_a_profile_that_is_broken_is_named(self) -> None:
@@ -399,10 +389,8 @@ class OverlayFilesTest(FilesTestCase):
         error = self.assertRaises(
             errors.NotConfigured, self._applied, {}, "gpu"
         )
-        self.assertEqual(
-            "values profile gpu: controlPlane.machineCount is not theirs to "
-            "set: take it out",
-            str(error),
+        self.assertIn(
+            "values profile gpu: controlPlane.machineCount", str(error)
         )
 
 

@@ -63,7 +63,7 @@ _OLD_NODES = (
     "nodes still trust the old CA: they get the new one with the cluster's "
     "next upgrade"
 )
-_NEW_ANNOTATION = "nothing but the note for which cloud its data is"
+_NEW_ANNOTATION = "only the record of the cloud that its data is for"
 #: The Secret may not exist yet; it will be written with the present access.
 _CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
 
@@ -403,7 +403,7 @@ def _changed_cas(
     elif configured <= operator_files.public_cas() and not configured & old:
         yield "CAs: the public ones are new"
     if not keep_old and old - configured:
-        yield f"CAs: {len(old - configured)} old ones go"
+        yield f"CAs: {len(old - configured)} old ones are removed"
 
 
 def _is_expired(certificate: str) -> bool:

@@ -94,9 +94,9 @@ def to_import(
             "need it: make one of that name, `openstack keypair create`, and "
             f"try again. It is {errors.shown(name)}"
         )
-    if theirs is None or ours is None:
-        return ours if theirs is None else None
-    if _without_comment(theirs) != _without_comment(ours):
+    if theirs is None:
+        return ours
+    if ours and _without_comment(theirs) != _without_comment(ours):
         raise errors.InvalidInput(
             "your keypair is not the cluster's of that name, and new machines "
             "would get it: rename or delete yours, or rotate as a user who "

@@ -169,9 +169,9 @@ def describe(operation: operations.Operation) -> str:
     if deleting:
         parts[0] += ", for Cluster API to go on with the deletion"
     if owner != row.user_id:
-        parts.append(f"the cluster is theirs then, and was {row.user_id}'s")
+        parts.append(f"the owner of the cluster was {row.user_id} before")
     if plan.keypair is not None:
-        parts.append(f"keypair {plan.keypair.name} is imported for them")
+        parts.append(f"keypair {plan.keypair.name} is imported for {owner}")
     return "; ".join(parts)
 
 
@@ -277,7 +277,7 @@ class Logins:
         with contextlib.suppress(errors.CapiHelmError):
             service = sessions.service_session()
             if state := keystone.state(service, "project", project_id):
-                return f"project {project_id} is {state}: nobody can log in"
+                return f"project {project_id} is {state}: no user can log in"
         if self._service_user:
             return (
                 "Keystone does not let Magnum's service user into project "
@@ -287,7 +287,7 @@ class Logins:
             )
         return (
             f"Keystone does not let you into project {project_id}, and makes "
-            "an application credential for nobody but the user who asks: log "
-            "in as a user who has a role in it that a cluster may act with, "
-            "such as member"
+            "an application credential only for the user who asks: log in as "
+            "a user who has a role in it that a cluster may act with, such as "
+            "member"
         )

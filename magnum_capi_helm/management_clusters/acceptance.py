@@ -26,7 +26,7 @@ from magnum_capi_helm.model import errors
 LOG = log.getLogger(__name__)
 
 _WITHOUT_RELEASE = (
-    "no helm release: it can be polled and deleted, and not changed"
+    "no helm release: the cluster can be polled and deleted, not changed"
 )
 
 
@@ -91,8 +91,8 @@ def of_gone(cluster: Any, only: str | None) -> Acceptance:
         return Acceptance(new)
     return Acceptance(
         new,
-        f"taken for gone from {_shown(new)}: its deletion will conclude, and "
-        "nobody removes servers, volumes and load balancers that it may have",
+        f"accepted as gone from {_shown(new)}: its deletion will finish, and "
+        "its servers, volumes and load balancers stay, if it has any",
     )
 
 

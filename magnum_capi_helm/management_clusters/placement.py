@@ -45,8 +45,6 @@ LOG = log.getLogger(__name__)
 REGION_LABEL = "magnum.openstack.org/region"
 
 _NAMELESS = "none: this cloud has one management cluster, without a name"
-
-
 #: Identities that a message names at most.
 _NAMED = 3
 
@@ -87,7 +85,7 @@ def choose(cluster: Any) -> runtime.Runtime:
             runtime.cache().record_choice(cluster.uuid, name)
             return runtime.get(name)
         LOG.warning(
-            "cluster %s can't go to its best: %s", cluster.uuid, answer
+            "cluster %s can't go to %s: %s", cluster.uuid, name, answer
         )
         failures.append(answer)
     raise failures[0]

@@ -96,8 +96,8 @@ class AcceptTest(base.FlowTestCase):
                 [
                     (
                         "would change",
-                        f"{self.old} -> {new}; no helm release: it can be "
-                        "polled and deleted, and not changed",
+                        f"{self.old} -> {new}; no helm release: the cluster "
+                        "can be polled and deleted, not changed",
                     )
                 ],
             ),
@@ -159,7 +159,7 @@ class AcceptTest(base.FlowTestCase):
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
         code, [(result, detail)] = run("web", "--gone", "--apply")
         self.assertEqual((0, "changed"), (code, result))
-        self.assertIn(f"taken for gone from {new}: ", detail)
+        self.assertIn(f"accepted as gone from {new}: ", detail)
         self.assertEqual(f"{base.RELEASE}@{new}@@gone", self.recorded())
         self.assertEqual((0, [("nothing to do", "")]), run("web", "--gone"))
         self.poll()

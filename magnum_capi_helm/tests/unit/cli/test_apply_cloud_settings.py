@@ -61,7 +61,7 @@ class RefreshTest(refreshed.RefreshTestCase):
         self.assertEqual(
             {
                 "Result": "would change",
-                "Detail": "nothing but the note for which cloud its data is",
+                "Detail": "only the record of the cloud that its data is for",
             },
             self.refresh(),
         )

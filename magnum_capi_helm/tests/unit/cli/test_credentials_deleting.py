@@ -20,7 +20,7 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 LONG_AGO = "2026-01-01T00:00:00.000000Z"
 GIVEN = (
     "a new one of user ann-id (member, reader), for Cluster API to go on "
-    "with the deletion; the cluster is theirs then, and was fake_user's"
+    "with the deletion; the owner of the cluster was fake_user before"
 )
 
 
@@ -196,7 +196,7 @@ class ServiceUserTest(DeletingTestCase):
         self.assertEqual(
             {
                 "Result": "refused",
-                "Detail": f"project {openstack.PROJECT} is deleted: nobody "
+                "Detail": f"project {openstack.PROJECT} is deleted: no user "
                 "can log in",
             },
             self.by_service_user("--apply"),

@@ -37,8 +37,8 @@ LOGIN: dict[str, Any] = {
     },
 }
 TOLD = (
-    "a new one of user ann-id (member, reader); the cluster is theirs then, "
-    "and was fake_user's"
+    "a new one of user ann-id (member, reader); the owner of the cluster was "
+    "fake_user before"
 )
 
 
@@ -239,12 +239,10 @@ class RefusedTest(ReplaceTestCase):
 
     def test_a_user_without_a_role_in_the_project(self) -> None:
         self.ann["projects"] = ["another"]
-        self.assertEqual(
-            f"Keystone does not let you into project {openstack.PROJECT}, and "
-            "makes an application credential for nobody but the user who "
-            "asks: log in as a user who has a role in it that a cluster may "
-            "act with, such as member",
+        self.assertRegex(
             self.refused(),
+            f"not let you into project {openstack.PROJECT}, .*: log in as a "
+            "user who has a role",
         )
 
     def test_an_administrator_without_another_role(self) -> None:

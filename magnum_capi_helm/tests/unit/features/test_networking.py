@@ -109,11 +109,10 @@ class NetworksTest(base.BaseTestCase):
                 networking.TOPIC.check,
                 specs.cluster(network=made, chart=chart),
             )
-            self.assertEqual(
-                "dns_nameserver: give it with a chart version that applies "
-                "it. It is 192.0.2.1,192.0.2.2; charts up to 0.10.1, 0.16.0 "
-                f"and later do, and this is {version}",
+            self.assertRegex(
                 str(error),
+                "^dns_nameserver: .* 192.0.2.1,192.0.2.2; charts up to 0.10.1,"
+                f" 0.16.0 and later do, and this is {version}$",
             )
 
     def test_addresses_inside_of_the_cluster(self) -> None:
@@ -298,29 +297,22 @@ class RangesTest(base.BaseTestCase):
         )
 
     def test_pods_and_services_have_the_same_ip_versions(self) -> None:
-        self.assertEqual(
-            "pods_cidr and service_cluster_ip_range differ in their IP "
-            "versions: give both IPv4 alone, or both IPv4 and IPv6. They are "
-            "10.100.0.0/16, fd00:1::/56, and 172.24.0.0/13",
+        self.assertRegex(
             _refusal({"pods_cidr": DUAL["pods_cidr"]}, cni="cilium"),
+            "^pods_cidr and service_cluster_ip_range differ .* 172.24.0.0/13$",
         )
 
     def test_calico_has_no_ipv6(self) -> None:
-        self.assertEqual(
-            "pods_cidr: IPv6 works with network_driver=cilium, not with "
-            "calico. It is 10.100.0.0/16, fd00:1::/56",
+        self.assertRegex(
             _refusal(DUAL, network=BOTH_VERSIONS),
+            "^pods_cidr: IPv6 works with .*=cilium,.* calico.*::/56$",
         )
 
     def test_dual_stack_needs_nodes_with_both_versions(self) -> None:
-        expected = (
-            "pods_cidr: nodes need IPv6 addresses, too; give a fixed_network "
-            "with an IPv4 and an IPv6 subnet. It is 10.100.0.0/16, "
-            "fd00:1::/56"
-        )
         for network in (cluster_spec.Network(), _given("192.168.0.0/24")):
-            self.assertEqual(
-                expected, _refusal(DUAL, cni="cilium", network=network)
+            self.assertRegex(
+                _refusal(DUAL, cni="cilium", network=network),
+                "^pods_cidr: nodes need IPv6 .* 10.100.0.0/16, fd00:1::/56$",
             )
 
     def test_a_given_network_is_looked_up_but_for_an_outline(self) -> None:
@@ -334,11 +326,9 @@ class RangesTest(base.BaseTestCase):
         four, five = specs.group(), specs.group(maximum=5)
         four = dataclasses.replace(four, count=4)
         networking.TOPIC.check(specs.cluster(small, node_groups=(four,)))
-        self.assertEqual(
-            "pods_cidr has room for 8 nodes of a /26 each, and the cluster "
-            "can have 9 with the one that an upgrade adds: give a larger "
-            "network. It is 10.100.0.0/23",
+        self.assertRegex(
             _refusal(small, node_groups=(five,)),
+            "^pods_cidr has room for 8 nodes .* have 9 .*10.100.0.0/23$",
         )
         self.assertIn(
             "has room for 2 nodes of a /24 each",

@@ -78,11 +78,9 @@ class ClusterTest(base.BaseTestCase):
             nodes.TOPIC.check,
             specs.cluster(node_groups=(group,)),
         )
-        self.assertEqual(
-            "label boot_volume_type: give it together with boot_volume_size, "
-            "without which machines boot from the flavor's own disk. It is "
-            "'fast'",
+        self.assertRegex(
             str(error),
+            "^label boot_volume_type: .*with boot_volume_size, .* 'fast'$",
         )
 
     def test_a_type_for_the_size_of_the_operator_is_fine(self) -> None:
@@ -212,10 +210,9 @@ class JoinTest(base.BaseTestCase):
             nodes.TOPIC.check,
             self._cluster(os_distro="flatcar"),
         )
-        self.assertEqual(
-            "image_id: all machines of a cluster have one os_distro. Image "
-            "'other' has flatcar, and this cluster's machines are ubuntu",
+        self.assertRegex(
             str(error),
+            "^image_id: .* one os_distro. .*'other' has flatcar,.* ubuntu$",
         )
 
     def test_a_kubelet_may_be_three_minor_versions_older(self) -> None:
@@ -227,12 +224,10 @@ class JoinTest(base.BaseTestCase):
                 nodes.TOPIC.check,
                 self._cluster(kube_version=version),
             )
-            self.assertEqual(
-                "image_id: a control plane works with nodes of its own minor "
-                "version of Kubernetes or up to 3 older ones. Image 'other' "
-                f"has {version}; the control plane has 1.34.2, with which "
-                "nodes of 1.31 to 1.34 work",
+            self.assertRegex(
                 str(error),
+                f"^image_id: .* Image 'other' has {version}; the control "
+                "plane has 1.34.2, .* nodes of 1.31 to 1.34 work$",
             )
 
 

@@ -40,17 +40,14 @@ def runtime_of(cluster: Any) -> runtime.Runtime:
 
     :raises ElsewhereError: it is not known
     """
-    configured = runtime.configured()
-    if len(configured) == 1:
-        return runtime.get(configured[0].name)
-    cached = runtime.cache().location(cluster.uuid)
+    cache = runtime.cache()
+    cached = cache.location(cluster.uuid)
     if cached is not None:
         return runtime.get(cached)
     name, record = _find(cluster)
     rt = runtime.get(name)
-    answered = runtime.cache().identities.get(name)
-    if record.identity and record.identity == answered:
-        runtime.cache().set_location(cluster.uuid, name)
+    if record.identity and record.identity == cache.identities.get(name):
+        cache.set_location(cluster.uuid, name)
         if record.name != name:
             # The operator has renamed it.
             renamed = record._replace(name=name)
@@ -80,11 +77,6 @@ def verified_runtime(cluster: Any) -> runtime.Runtime:
     if cluster.stack_id:
         identity.check(rt, rows.all_groups(cluster))
     return rt
-
-
-def forget(cluster: Any) -> None:
-    """Drop the cached location of a cluster that is gone or has moved."""
-    runtime.cache().forget(cluster.uuid)
 
 
 def ask(

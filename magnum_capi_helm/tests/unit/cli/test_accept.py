@@ -106,20 +106,9 @@ class AcceptTest(base.FlowTestCase):
 
     def test_without_the_cluster_it_is_refused(self) -> None:
         self.rebuild(kinds.CLUSTER)
-        self.assertEqual(
-            (
-                1,
-                [
-                    (
-                        "refused",
-                        "the management cluster has no Cluster "
-                        f"{base.RELEASE}: bring it back or, if the cluster "
-                        "is gone, say so with --gone",
-                    )
-                ],
-            ),
-            run("web", "--apply"),
-        )
+        code, [(result, detail)] = run("web", "--apply")
+        self.assertEqual((1, "refused"), (code, result))
+        self.assertRegex(detail, f"no Cluster {base.RELEASE}: .*with --gone$")
         self.assertEqual(f"{base.RELEASE}@{self.old}", self.recorded())
 
     def test_one_that_is_silent_is_no_answer(self) -> None:
@@ -137,20 +126,9 @@ class AcceptTest(base.FlowTestCase):
             strict=True,
         ):
             self.rebuild(*(each for each in everything if each is not kept))
-            self.assertEqual(
-                (
-                    1,
-                    [
-                        (
-                            "refused",
-                            f"the management cluster has {word} "
-                            f"{base.RELEASE}: delete the cluster, nothing "
-                            "has to be confirmed",
-                        )
-                    ],
-                ),
-                run("web", "--gone", "--apply"),
-            )
+            code, [(result, detail)] = run("web", "--gone", "--apply")
+            self.assertEqual((1, "refused"), (code, result))
+            self.assertIn(f"has {word} {base.RELEASE}: delete the", detail)
 
     def test_what_is_gone_can_be_deleted(self) -> None:
         new = self.rebuild(*kinds.ALL)

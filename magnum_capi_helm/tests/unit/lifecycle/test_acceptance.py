@@ -46,9 +46,7 @@ class OneTest(moving.OriginTestCase):
         self.assertIn(
             f"(UID of its kube-system: {other.management.identity()}, "
             f"expected: {self.management.identity()}), and nothing is made "
-            "there: the operator has to set [capi_helm] kubeconfig_file to "
-            "that one again or, if this one took its place, to run "
-            "'magnum-capi-helm management-cluster accept'",
+            "there: the operator has to set [capi_helm] kubeconfig_file",
             self.reason,
         )
         self.assert_untouched(other)

@@ -46,14 +46,12 @@ class ChartTest(rolling.RolloutTestCase):
         for version, text in (
             (
                 "0.25.1",
-                "the cluster can't go back to an older chart: give the "
-                "version that it has, or a later one. It has 0.26.1, and "
-                "--chart-version is 0.25.1",
+                "older chart: .* 0.26.1, and --chart-version is 0.25.1$",
             ),
             ("0.99.0", "the chart is not in the chart store"),
         ):
             self.helm.published = {rolling.NEW}
-            self.assertIn(text, self.no(chart=version))
+            self.assertRegex(self.no(chart=version), text)
 
 
 class OldChartTest(rolling.RolloutTestCase):
@@ -75,11 +73,10 @@ class OldChartTest(rolling.RolloutTestCase):
             "api_master_lb_allowed_cidrs": "192.0.2.0/24",
         }
         self.complete({"image_id": "ubuntu-1.32", "labels": labels})
-        self.assertEqual(
-            "label api_master_lb_allowed_cidrs: give it with a chart version "
-            "that applies it. It is '192.0.2.0/24'; charts up to 0.10.1, "
-            "0.24.0 and later do, and this is 0.15.0",
+        self.assertRegex(
             self.no(chart="0.15.0"),
+            "^label api_master_lb_allowed_cidrs: .* '192.0.2.0/24'; .* up to "
+            "0.10.1, 0.24.0 and later do, and this is 0.15.0$",
         )
 
     def test_a_label_that_was_ignored_so_far(self) -> None:

@@ -143,13 +143,10 @@ class FetchTest(store.StoreTestCase):
             raise errors.ChartUnavailable("helm pull: not found")
 
         self.helm.during = fail
-        self.assertEqual(
-            "the chart is not in the chart store and can't be fetched; check "
-            "the label capi_helm_chart_version, or put its file into the "
-            "store. It is openstack-cluster 0.27.0 of "
-            "https://charts.example.org, file openstack-cluster-0.27.0.tgz; "
-            "helm pull: not found",
+        self.assertRegex(
             self.unavailable(store.CHART),
+            "^the chart is not in .* openstack-cluster 0.27.0 of https://"
+            "charts.example.org, file openstack-cluster-0.27.0.tgz; .*found$",
         )
         self.assertEqual([], self.files())
         self.helm.during = self.helm.fetch
@@ -171,10 +168,8 @@ class FetchTest(store.StoreTestCase):
                 raise error
 
             self.helm.during = fail
-            self.assertEqual(
-                "chart openstack-cluster 0.27.0 can't be put into the "
-                f"conductor's chart store ({why}); make room there, or see "
-                "[capi_helm] chart_store",
+            self.assertIn(
+                f"0.27.0 can't be put into the conductor's chart store ({why}",
                 self.unavailable(store.CHART),
             )
 

@@ -86,12 +86,10 @@ class TrustTest(server.ServerTest):
         return str(error).replace(str(found.port), "PORT")
 
     def test_a_certificate_of_another_ca(self) -> None:
-        self.assertEqual(
-            "the certificate of the management cluster is not trusted, and "
-            "nothing was sent; check server and certificate-authority-data "
-            "of the kubeconfig. It is https://127.0.0.1:PORT: unable to get "
-            "local issuer certificate",
+        self.assertRegex(
             self.asked(pki.Authority("another").pem),
+            "^the certificate .* not trusted, .* certificate-authority-data "
+            ".* https://127.0.0.1:PORT: unable to get local issuer",
         )
 
     def test_a_certificate_of_another_host(self) -> None:

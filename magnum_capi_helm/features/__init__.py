@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The topics: one file each, its labels and its share of the values."""
+"""All topics, in the order in which the driver checks them."""
 
 from __future__ import annotations
 

@@ -110,8 +110,9 @@ def scales(
 def _tag(cluster: cluster_spec.Cluster) -> str | None:
     """Return the autoscaler's version; None leaves the chart's.
 
-    It simulates the scheduler of its own Kubernetes version, hence one that
-    is near: for a newer Kubernetes than is known here, the newest.
+    The autoscaler simulates the scheduler of its own Kubernetes version, so
+    the two versions should be close. A Kubernetes version that is newer than
+    the table gets the newest entry.
     """
     if tag := cluster.labels[TAG]:
         return tag
@@ -150,7 +151,8 @@ def _group_leaves(
 def _check(cluster: cluster_spec.Cluster) -> None:
     """Refuse a minimum of 0 with a chart that does not scale to zero.
 
-    Bounds and tag may wait for the autoscaler, as in Heat's templates.
+    Bounds and tag are allowed without the autoscaler, because templates of
+    the Heat driver have them.
     """
     settings = cluster.labels
     topic.check_dependents(settings, (UNNEEDED_TIME, UTILIZATION), ENABLED)

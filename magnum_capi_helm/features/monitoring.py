@@ -100,7 +100,7 @@ def _volume_size(chosen: labels.Values) -> int | None:
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     chosen = cluster.labels
     if not chosen[ENABLED]:
-        # Templates may carry the rest: it waits for the switch.
+        # Templates may have the other labels without this one.
         return {f"{_NODE}.enabled": False}
     leaves = {
         f"{_NODE}.enabled": True,

@@ -151,8 +151,8 @@ _UUID = r"\A([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?\Z"
 _NFS = "nfs"
 _CEPHFS = "cephfs"
 
-#: Mounts NFS shares for Manila's driver, at the socket where that one looks
-#: by default (``/var/lib/kubelet/plugins/csi-nfsplugin``), in its namespace.
+#: The NFS driver mounts shares for Manila's driver. It listens at the socket
+#: that Manila's driver expects (``/var/lib/kubelet/plugins/csi-nfsplugin``).
 NFS_MOUNTER: topic.Values = {
     "namespace": "openstack-system",
     "chart": {
@@ -223,7 +223,8 @@ def _check_class(settings: labels.Values) -> None:
 def _mounter(site: cluster_spec.Site) -> topic.Values:
     """Return the release of the NFS driver, from the operator's repository.
 
-    The chart's own addons are redirected elsewhere; it knows nothing of this.
+    The driver redirects the chart's own addons elsewhere; the NFS driver is
+    not one of them.
     """
     chart = dict(NFS_MOUNTER["chart"])
     if site.addon_repository:

@@ -63,7 +63,7 @@ def merge(
 
 
 def copied(value: Any) -> Any:
-    """Return a copy without shared dictionaries, unlike deepcopy."""
+    """Return a copy; deepcopy would keep references that are shared."""
     if isinstance(value, Mapping):
         return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -84,7 +84,7 @@ def nest(leaves: Leaves) -> Values:
 
 
 def below(path: str, leaves: Leaves) -> Leaves:
-    """Return the leaves with a path in front of theirs."""
+    """Return the leaves with a path in front of their own paths."""
     return {f"{path}.{key}": leaf for key, leaf in leaves.items()}
 
 
@@ -96,7 +96,7 @@ def value_at(values: Any, path: str) -> Any:
 
 
 def put(values: Values, path: str, value: Any) -> None:
-    """Set a value in place; None takes it away, with what is empty then."""
+    """Set a value in place; None removes it, and mappings left empty."""
     key, _, rest = path.partition(".")
     inner = values.get(key)
     if not rest:
@@ -114,12 +114,9 @@ def put(values: Values, path: str, value: Any) -> None:
 def changed(
     settings: labels.Values, *declared: labels.Label[Any]
 ) -> dict[str, Any]:
-    """Return the leaves of labels that differ from their defaults.
-
-    A leaf of ``nodeGroups[]`` is that of a group.
-    """
+    """Return the leaves of labels that differ from their defaults."""
     return {
-        path.removeprefix("nodeGroups[]."): settings[label]
+        path: settings[label]
         for label in declared
         if settings[label] != label.default
         for path in label.becomes
@@ -260,7 +257,7 @@ def check_dependents(
     """Refuse labels of a feature that is off.
 
     Otherwise a user would believe that the feature is on. Defaults of the
-    operator do not count, nor labels beside an explicit "off".
+    operator do not count, and an explicit "off" allows the labels.
 
     :param switches: one of them is enough
     :raises LabelError: for the first one
@@ -279,7 +276,7 @@ def check_dependents(
 def is_given(settings: labels.Values, label: labels.Label[Any]) -> bool:
     """Return whether a user gave the label a value.
 
-    Labels that can't change any more are no reason to refuse a request.
+    Labels that the request can't change are no reason to refuse it.
     """
     setting = settings.given(label)
     return (

@@ -2,9 +2,9 @@
 
 """Components of a management cluster, compared with the tested versions.
 
-A Deployment is known by its labels or by the name of its image: mirrors give
-images other names, and people install things in ways of their own. Where
-nothing is found, nothing is said about it: controllers may run elsewhere.
+The driver finds a Deployment by its labels or by the name of its image,
+because mirrors rename images, and not every installation sets the labels. A
+missing Deployment is no failure: the controller may run elsewhere.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ FAILED = "failed"
 #: The worst first.
 _STATES = (FAILED, UNKNOWN, UNTESTED, OK)
 
-#: What to do about an old one.
+#: Advice for an older version.
 _OLD = (
     ": upgrade it, or choose a chart that was tested with it "
     "('magnum-capi-helm chart list --all')"
 )
 
 _VERSION = re.compile(r"v?(\d+\.\d+\.\d+\S*)")
-#: What charts write on all that they make, as name and version.
+#: Label with name and version that charts give their objects.
 _CHART = "helm.sh/chart"
 _NAME = "app.kubernetes.io/name"
 _VERSION_LABEL = "app.kubernetes.io/version"
@@ -48,9 +48,9 @@ class Component:
     :param field: of :class:`versions.Release`, with its version
     :param image: name of its image, without registry and tag
     :param labels: that its Deployment has
-    :param chart: name of the chart that installs it, if its version is the
-        chart's because its image is tagged with a commit
-    :param optional: nothing is missing without it
+    :param chart: name of the chart that installs it, if the image's tag is a
+        commit and the chart has the version
+    :param optional: it may be absent
     """
 
     name: str
@@ -202,7 +202,7 @@ def _verdict(
     """Compare a version with the tested one.
 
     :param version: without v; empty: the source has none
-    :param newer_is_fine: it keeps what worked with older ones
+    :param newer_is_fine: newer versions remain compatible
     """
     if not version:
         return _Verdict(UNKNOWN, f"{source}, which tells no version")

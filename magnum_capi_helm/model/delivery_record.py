@@ -2,8 +2,8 @@
 
 """The record in the Secret ``<release>-delivery``: the last delivery.
 
-It is written before anything is sent, so that any conductor goes on where
-another one stopped, with the same id.
+The driver writes it before it sends anything. If a conductor stops, another
+one continues with the same id.
 """
 
 from __future__ import annotations

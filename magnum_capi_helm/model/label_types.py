@@ -90,10 +90,10 @@ class ApiResources(TextType):
 
 
 class Integer(types.Integer):
-    """A whole number in ASCII digits, which every reader of it takes.
+    """A whole number in ASCII digits.
 
-    Python's own type also takes ``1_0`` and the digits of other scripts, and
-    oslo.config nothing at all.
+    ``int`` also accepts ``1_0`` and the digits of other scripts, and
+    oslo.config the empty text.
 
     :param allowed: the allowed numbers, without the bounds
     """
@@ -126,7 +126,7 @@ class Share(types.Float):
         super().__init__(min=0, max=1, type_name="share")
 
     def __call__(self, value: Any) -> Any:
-        # Not a number is neither below 0 nor above 1.
+        # oslo.config's comparison with the bounds lets nan pass.
         if not self._FORM.fullmatch(str(value).strip()):
             raise ValueError(f"{value!r} is not a share")
         return super().__call__(value)
@@ -232,7 +232,7 @@ class Listed(TextType):
 
 def _is_host(text: str) -> bool:
     """Return whether a text is an address or a DNS name, or ``*.`` a name."""
-    # Python takes any text after it: the zone of an IPv6 address.
+    # ipaddress accepts any text as the zone of an IPv6 address.
     if "%" in text:
         return False
     try:
@@ -242,7 +242,7 @@ def _is_host(text: str) -> bool:
         return (
             len(text) <= 253
             and all(map(_DNS_LABEL.fullmatch, parts))
-            # An address that is none, such as 192.0.2.300, is no name.
+            # 192.0.2.300 is neither an address nor a name.
             and not parts[-1].isdigit()
         )
     return True
@@ -373,7 +373,7 @@ class ClusterNetworks(TextType):
             # As split(), but an empty part is an error.
             value = re.split(r"[\s,]+", value.strip())
         parts = list(value)
-        # Python takes any text after it: the zone of an IPv6 address.
+        # ipaddress accepts any text as the zone of an IPv6 address.
         if any("%" in part for part in parts):
             raise ValueError("a network has no zone")
         networks = [ipaddress.ip_network(part) for part in parts]

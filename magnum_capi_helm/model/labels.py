@@ -138,7 +138,7 @@ class Values:
         return label.name in self.fixed
 
     def settled(self) -> Values:
-        """Return the values without the settings that users gave."""
+        """Return the values as if no user had set a label."""
         return Values(self.values)
 
     def beneath(self, stronger: Values) -> Values:

@@ -167,13 +167,7 @@ class Runtime:
         self.foreign_deadline = max(helm_timeout, _HELM_DEFAULT) + _MARGIN
         self.backoff = schedules.Backoff(clock)
         self.credential_checks = schedules.Schedule(clock, spread)
-        self.pending_revisions = schedules.AgeTracker(clock)
-        self.behind = schedules.AgeTracker(clock)
-        #: Results of requests that were refused or took too long.
-        self.failures = schedules.AgeTracker(clock)
-        self.leftovers = schedules.AgeTracker(clock)
-        #: Progress of deletions, and reasons why Cluster API can't log in.
-        self.stuck = schedules.AgeTracker(clock)
+        self.ages = schedules.AgeTracker(clock)
         #: Held by the cluster whose certificates this process renews.
         self.renewal_lock = schedules.ExpiringLock(_RENEWAL, clock)
         #: Deliveries of kubeconfigs.
@@ -194,6 +188,7 @@ class Runtime:
         self.compared.pop(scope, None)
         self.server_faults.pop(scope, None)
         self.deliveries.forget(scope)
+        self.ages.forget(scope)
         self.invalidate(scope)
 
     def invalidate(self, scope: Scope) -> None:

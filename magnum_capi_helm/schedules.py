@@ -55,23 +55,28 @@ class Backoff:
 
 
 class AgeTracker:
-    """Tracks for how long a property of a release has been the same.
+    """Tracks for how long properties of releases have been the same.
 
     :param clock: monotonic seconds
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._since: dict[Scope, tuple[object, float]] = {}
+        self._since: dict[Scope, dict[str, tuple[object, float]]] = {}
 
-    def age(self, scope: Scope, value: object) -> float:
-        """Return the seconds since the property got this value."""
+    def age(self, scope: Scope, name: str, value: object) -> float:
+        """Return the seconds since a property got this value."""
         now = self._clock()
-        before, since = self._since.get(scope, (None, now))
-        if scope not in self._since or before != value:
-            self._since[scope] = (value, now)
+        properties = self._since.setdefault(scope, {})
+        before, since = properties.get(name, (None, now))
+        if name not in properties or before != value:
+            properties[name] = (value, now)
             return 0.0
         return now - since
+
+    def forget(self, scope: Scope) -> None:
+        """Drop a release that is gone."""
+        self._since.pop(scope, None)
 
 
 class Schedule:

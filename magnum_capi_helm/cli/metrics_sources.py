@@ -16,7 +16,6 @@ from concurrent import futures
 import functools
 from typing import TypeAlias, TypeVar
 
-from cryptography import x509
 import msgspec
 
 from magnum_capi_helm import metrics
@@ -340,22 +339,4 @@ def _certificates(
     if secret is None:
         return {}
     admin = kubeconfig.administrator(secret)
-    try:
-        return {
-            "ca": _first_end(admin.ca),
-            "kubeconfig": _first_end(admin.certificate),
-        }
-    except ValueError as error:
-        # Not chained: text that is no certificate may be a key.
-        raise errors.ManagementError(
-            f"the Secret {name} has no kubeconfig with certificates "
-            f"({type(error).__name__})"
-        ) from None
-
-
-def _first_end(pem: str) -> float:
-    """Return when the first of some certificates ends."""
-    return min(
-        each.not_valid_after_utc.timestamp()
-        for each in x509.load_pem_x509_certificates(pem.encode())
-    )
+    return {"ca": admin.ca_expires, "kubeconfig": admin.expires}

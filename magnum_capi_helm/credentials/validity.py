@@ -216,7 +216,7 @@ def deletion_problem(
     :raises ManagementError: the Secret cannot be read
     """
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
-    stuck = rt.stuck.age(scope, progress) >= _STUCK
+    stuck = rt.ages.age(scope, "deletion", progress) >= _STUCK
     secret = credential_secret.read(rt.management, scope)
     version = ((secret or {}).get("metadata") or {}).get("resourceVersion")
     remembered = rt.refusal_cache.get(scope, version)

@@ -313,7 +313,9 @@ def _clean(
         return None, ""
     outcome = _sweep(operation)
     limit = conf.CONF.capi_helm.cleanup_timeout * 60
-    age = operation.runtime.leftovers.age(operation.scope, outcome.looks)
+    age = operation.runtime.ages.age(
+        operation.scope, "leftovers", outcome.looks
+    )
     if outcome.done or age >= limit:
         return None, str(outcome)
     left = outcome.remaining or _UNKNOWN

@@ -188,7 +188,7 @@ class ObservedState(operations.Observed):
             since = float(self.mark.time)
         else:
             change = (self.rows.fingerprint(), self.is_upgraded)
-            age = runtime.behind.age(self.operation.scope, change)
+            age = runtime.ages.age(self.operation.scope, "change", change)
             since = time.time() - age
         minutes = conf.CONF.capi_helm.operation_timeout
         return seconds_left(runtime, since, minutes)

@@ -253,7 +253,7 @@ def failure_was_shown(operation: operations.Operation, row: Any) -> bool:
     """
     runtime = operation.runtime
     text = (row.status, row.status_reason)
-    age = runtime.failures.age(operation.scope, text)
+    age = runtime.ages.age(operation.scope, "failure", text)
     return not rows.failed(row.status) or age >= runtime.failure_display
 
 

@@ -109,7 +109,7 @@ def give_up_dead(
     if newest is None or not newest.pending:
         return revisions
     rt, scope = release.runtime, release.scope
-    age = rt.pending_revisions.age(scope, newest)
+    age = rt.ages.age(scope, "pending revision", newest)
     if age < _deadline(release, newest):
         raise errors.HelmBusy(
             f"helm: revision {newest.version} of {scope[1]} is {newest.status}"

@@ -30,7 +30,7 @@ class PendingRevisionTest(base.FlowTestCase):
         """Return a runtime whose helms may take so long."""
         conf.CONF.set_override("helm_timeout", seconds, "capi_helm")
         built = runtime.build(cast("client.Client", self.management))
-        built.pending_revisions = schedules.AgeTracker(self.plane.clock)
+        built.ages = schedules.AgeTracker(self.plane.clock)
         return built
 
     def begun(

@@ -299,39 +299,29 @@ class Cloud:
         """
         api = self._api(service)
         project = str(self._session.get_project_id())
+        absolute = _ABSOLUTE_LIMITS.get(service)
+        pairs: dict[str, tuple[Any, Any]] = {}
         with sessions.asking(f"quota of {service}"):
-            if service in _ABSOLUTE_LIMITS:
+            if absolute:
                 answer = api.get_limits().absolute
-                pairs = {
-                    resource: (
-                        getattr(answer, limit),
-                        getattr(answer, used) if used else 0,
-                    )
-                    for resource, (limit, used) in _ABSOLUTE_LIMITS[
-                        service
-                    ].items()
-                }
+                for resource, (limit, used) in absolute.items():
+                    in_use = getattr(answer, used) if used else 0
+                    pairs[resource] = getattr(answer, limit), in_use
             elif service == "network":
                 answer = api.get_quota(project, details=True)
-                details = {
-                    resource: getattr(answer, key)
-                    for resource, key in _NEUTRON_QUOTAS.items()
-                }
-                pairs = {
-                    resource: (
-                        each["limit"],
-                        int(each["used"]) + int(each.get("reserved", 0)),
-                    )
-                    for resource, each in details.items()
-                    if isinstance(each, dict)
-                }
+                for resource, key in _NEUTRON_QUOTAS.items():
+                    each = getattr(answer, key)
+                    if isinstance(each, dict):
+                        reserved = int(each.get("reserved", 0))
+                        in_use = int(each["used"]) + reserved
+                        pairs[resource] = each["limit"], in_use
             else:
                 limit = api.get_quota(project).load_balancers
-                used = sum(1 for _ in api.load_balancers(project_id=project))
-                pairs = {"load_balancer": (limit, used)}
+                in_use = sum(1 for _ in api.load_balancers(project_id=project))
+                pairs["load_balancer"] = limit, in_use
         return {
-            resource: quota_demand.Quota(int(limit), int(used or 0))
-            for resource, (limit, used) in pairs.items()
+            resource: quota_demand.Quota(int(limit), int(in_use or 0))
+            for resource, (limit, in_use) in pairs.items()
             if limit is not None
         }
 

@@ -37,7 +37,7 @@ class Entry:
 
     :param user: UUID of its owner in Keystone
     :param name: empty where only the id is known: 1.4.0 noted no name
-    :param id: empty until Keystone told
+    :param id: empty until Keystone answers
     :param since: when the cluster was given it, seconds since 1970
     """
 

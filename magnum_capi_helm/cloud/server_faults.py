@@ -67,13 +67,13 @@ def ask(
 
 
 def added(
-    rt: runtime.Runtime, scope: location.Scope, seen: view.View
+    rt: runtime.Runtime, scope: location.Scope, objects: view.View
 ) -> view.View:
     """Return the view with the faults in the cache. No request is sent."""
     cached = rt.server_faults.get(scope, {})
-    keys = [key for each in seen.servers if (key := _key(each)) in cached]
+    keys = [key for each in objects.servers if (key := _key(each)) in cached]
     faults = {key[0]: cached[key][1] for key in keys if key}
-    return dataclasses.replace(seen, faults=faults)
+    return dataclasses.replace(objects, faults=faults)
 
 
 def _read(
@@ -125,8 +125,8 @@ def _fault(nova: Any, server: str) -> view.Fault:
     )
 
 
-def _is_due(known: tuple[float, view.Fault], now: float) -> bool:
-    asked, fault = known
+def _is_due(cached: tuple[float, view.Fault], now: float) -> bool:
+    asked, fault = cached
     return not fault.message and now - asked >= _AGAIN
 
 

@@ -125,7 +125,7 @@ def _parsed(holder: view.Object) -> Conditions:
 
 
 def paused(cluster: view.Object | None) -> bool:
-    """Return whether Cluster API was told to leave a cluster alone."""
+    """Return whether Cluster API does not work on a cluster."""
     annotated = PAUSED_ANNOTATION in view.annotations_of(cluster)
     return annotated or bool(view.spec_of(cluster).get("paused"))
 

@@ -276,7 +276,7 @@ def remaining(machines: Sequence[view.Object], objects: view.View) -> Waiting:
 
 
 def node_condition(machine: view.Object) -> conditions.Condition | None:
-    """Return the condition of a Machine that tells about its node."""
+    """Return the condition of a Machine for the state of its node."""
     by_type = conditions.merged(machine)
     return by_type.get("NodeReady") or by_type.get("NodeHealthy")
 

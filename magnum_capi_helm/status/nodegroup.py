@@ -8,7 +8,7 @@ ready, with no machine on its way in or out.
 
 Most messages of a group's conditions only count machines, or wait for an
 object that is on its way. The driver leaves them out: its own count says the
-same. The rest tells of a problem, or why machines are replaced. Source:
+same. The rest names a problem, or why machines are replaced. Source:
 ``controlplane/kubeadm/internal/controllers/status.go`` and
 ``internal/controllers/machinedeployment/machinedeployment_status.go`` of
 Cluster API 1.9 to 1.14, and for the v1beta1 set ``machinedeployment_sync.go``,

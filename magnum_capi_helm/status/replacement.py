@@ -82,7 +82,7 @@ def expires_within(expires: float | None, days: int, now: float) -> bool:
 
 
 def renewed_by_cluster_api(control_plane: view.Object | None) -> bool:
-    """Return whether Cluster API was told to renew them by itself."""
+    """Return whether Cluster API renews them by itself."""
     policy = _rollout(control_plane, "before") or {}
     return bool(policy.get("certificatesExpiryDays"))
 

@@ -334,8 +334,7 @@ def _certificates(
     :raises ManagementError: it can't be read, or is damaged
     """
     namespace, release = scope
-    name = names.kubeconfig(release)
-    secret = management.get(kinds.SECRET, namespace, name)
+    secret = management.get(kinds.SECRET, namespace, names.kubeconfig(release))
     if secret is None:
         return {}
     admin = kubeconfig.administrator(secret)

@@ -86,9 +86,9 @@ class TargetTest(base.FlowTestCase):
             "Chart": "0.10.1",
             "State": "upgrade",
             "First": (
-                "upgrade it to chart 0.11.0 or later: with its own chart, "
-                "which makes infrastructure.cluster.x-k8s.io/v1alpha7, it can "
-                "be deleted but not changed"
+                "upgrade it to chart 0.11.0 or later: its own chart makes "
+                "infrastructure.cluster.x-k8s.io/v1alpha7, so the driver can "
+                "delete the cluster but not change it"
             ),
         }
         self.assertEqual([line], found.lines)
@@ -103,7 +103,7 @@ class TargetTest(base.FlowTestCase):
         (line,) = Answer("--target", "capi=1.11,capo=0.12").lines
         self.assertRegex(
             line["First"],
-            "^resize it back to the count that it had, .*; then upgrade it "
+            "^resize it back to its old count, .*; then upgrade it "
             "to chart 0.11.0 or later: ",
         )
 

@@ -18,17 +18,19 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cli import command_case
+from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = names.kubeconfig(base.RELEASE)
-TEXT = """\
+_CERTIFICATE = base64.b64encode(pki.trusted().pem.encode()).decode()
+TEXT = f"""\
 clusters:
 - cluster:
-    certificate-authority-data: Y2E=
+    certificate-authority-data: {_CERTIFICATE}
     server: "https://203.0.113.10:6443"
 users:
 - user:
-    client-certificate-data: Y2VydGlmaWNhdGU=
+    client-certificate-data: {_CERTIFICATE}
     client-key-data: c2VjcmV0LWtleQ==
 """
 

@@ -92,7 +92,7 @@ class ReadingTest(PollTestCase):
         )
         self.poll()
         self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
-        self.assertIn("by a newer version", self.row().status_reason)
+        self.assertIn("of a newer version", self.row().status_reason)
         self.server.patch(*where, {"data": {"intent.json": before}})
         self.poll()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())

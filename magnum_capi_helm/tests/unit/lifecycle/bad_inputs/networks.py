@@ -55,11 +55,6 @@ RANGES: bad_inputs.Table = {
         "192.0.2.0/24, or 192.0.2.1/32 for one address",
         labels={"api_master_lb_allowed_cidrs": "192.0.2.1/24"},
     ),
-    "name servers: a name": bad_inputs.Input(
-        "dns_nameserver: give IP addresses separated by commas. "
-        "'dns.example.org' is none",
-        template={"dns_nameserver": "192.0.2.53,dns.example.org"},
-    ),
     "pods: the zone of an IPv6 address": bad_inputs.Input(
         "label pods_cidr: give an IPv4 network without host bits (/8 to "
         "/24), for dual-stack followed by an IPv6 network (/48 to /64). It "

@@ -61,11 +61,6 @@ RANGES: bad_inputs.Table = {
         "is '10.100.0.0/16,fd00:1::%{{x}}/56'; an example is 10.100.0.0/16",
         labels={"pods_cidr": "10.100.0.0/16,fd00:1::%{{x}}/56"},
     ),
-    "name servers: the zone of an IPv6 address": bad_inputs.Input(
-        "dns_nameserver: give IP addresses separated by commas. 'fe80::1%{{ "
-        "x }} $(y)' is none",
-        template={"dns_nameserver": "192.0.2.53,fe80::1%{{ x }} $(y)"},
-    ),
 }
 
 OVERLAPS: bad_inputs.Table = {

@@ -253,6 +253,18 @@ class LabCase(base.BaseTestCase):
 
     # Looking
 
+    def assert_nothing_left(self, release: str) -> None:
+        """Fail if an object of a deleted release stays.
+
+        A poll that began before another one finished holds the Lease a
+        moment longer than the row exists.
+        """
+        self.until(
+            lambda: not self.left_of(release),
+            10,
+            lambda: f"left: {self.left_of(release)}",
+        )
+
     def left_of(self, release: str) -> list[str]:
         """What the management cluster still has of a release."""
         return [

@@ -43,6 +43,7 @@ _METADATA_LIST = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_DRY_RUN: dict[str, Any] = {"params": {"dryRun": "All"}}
 _MERGE_PATCH = "application/merge-patch+json"
 _APPLY_PATCH = "application/apply-patch+yaml"
 
@@ -252,12 +253,21 @@ class Client:
 
     # Writing
 
-    def create(self, kind: kinds.Kind, obj: Object) -> Object:
+    def create(
+        self, kind: kinds.Kind, obj: Object, *, dry_run: bool = False
+    ) -> Object:
         """Create ``obj``.
 
+        :param dry_run: call all webhooks but write nothing
         :raises Conflict: an object of that name exists
         """
-        return self._write("POST", kind, obj, json=self._typed(kind, obj))
+        return self._write(
+            "POST",
+            kind,
+            obj,
+            json=self._typed(kind, obj),
+            **(_DRY_RUN if dry_run else {}),
+        )
 
     def replace(self, kind: kinds.Kind, obj: Object) -> Object:
         """Replace ``obj`` if it has not changed since it was read.
@@ -268,36 +278,38 @@ class Client:
             "PUT", kind, obj, named=True, json=self._typed(kind, obj)
         )
 
-    def apply(
-        self, kind: kinds.Kind, obj: Object, *, dry_run: bool = False
-    ) -> Object:
-        """Apply ``obj`` on the server and take over fields of others.
-
-        :param dry_run: call all webhooks but write nothing
-        """
-        params = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        if dry_run:
-            params["dryRun"] = "All"
+    def apply(self, kind: kinds.Kind, obj: Object) -> Object:
+        """Apply ``obj`` on the server and take over fields of others."""
         return self._write(
             "PATCH",
             kind,
             obj,
             named=True,
             data=json.dumps(self._typed(kind, obj)),
-            params=params,
+            params={"fieldManager": FIELD_MANAGER, "force": "true"},
             headers={"Content-Type": _APPLY_PATCH},
         )
 
     def patch(
-        self, kind: kinds.Kind, namespace: str, name: str, change: Object
+        self,
+        kind: kinds.Kind,
+        namespace: str,
+        name: str,
+        change: Object,
+        *,
+        dry_run: bool = False,
     ) -> Object | None:
-        """Merge ``change`` into an object; return None if there is none."""
+        """Merge ``change`` into an object; return None if there is none.
+
+        :param dry_run: call all webhooks but write nothing
+        """
         answer = self._call(
             "PATCH",
             kind,
             namespace,
             name,
             data=json.dumps(change),
+            **(_DRY_RUN if dry_run else {}),
             headers={"Content-Type": _MERGE_PATCH},
         )
         return None if answer is None else responses.body(answer)

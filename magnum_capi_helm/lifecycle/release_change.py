@@ -194,9 +194,16 @@ def dry_run(
         kind = kinds.rendered(obj)
         if kind is None:
             continue
+        name = obj["metadata"]["name"]
         meta = {**obj["metadata"], "namespace": namespace}
+        new = {**obj, "metadata": meta}
         try:
-            management.apply(kind, {**obj, "metadata": meta}, dry_run=True)
+            # Helm merges custom resources, too. The API server answers 500 to
+            # a server-side apply of an object that a version which is no
+            # longer served once wrote (kubernetes issue 111937).
+            live = management.patch(kind, namespace, name, new, dry_run=True)
+            if live is None:
+                management.create(kind, new, dry_run=True)
         except errors.ManagementError as error:
             if error.retriable or responses.is_about_the_user(error):
                 raise

@@ -214,9 +214,14 @@ class FakeManagement:
         namespace = self.server.get(kinds.NAMESPACE, "", "kube-system")
         return str(namespace["metadata"]["uid"]) if namespace else ""
 
-    def create(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
-        """As the real one."""
-        self._request("create", kind, obj["metadata"].get("name", ""))
+    def create(
+        self, kind: kinds.Kind, obj: client.Object, *, dry_run: bool = False
+    ) -> client.Object:
+        """As the real one; a dry run is a verb of its own."""
+        verb = "dry-run" if dry_run else "create"
+        self._request(verb, kind, obj["metadata"].get("name", ""))
+        if dry_run:
+            return obj
         if kind.name == "SelfSubjectAccessReview":
             return self._review(obj)
         return self.server.create(kind, obj)
@@ -235,13 +240,10 @@ class FakeManagement:
         self._request("replace", kind, obj["metadata"]["name"])
         return self.server.replace(kind, obj)
 
-    def apply(
-        self, kind: kinds.Kind, obj: client.Object, *, dry_run: bool = False
-    ) -> client.Object:
-        """As the real one; a dry run is a verb of its own."""
-        verb = "dry-run" if dry_run else "apply"
-        self._request(verb, kind, obj["metadata"]["name"])
-        return obj if dry_run else self.server.apply(kind, obj)
+    def apply(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
+        """As the real one."""
+        self._request("apply", kind, obj["metadata"]["name"])
+        return self.server.apply(kind, obj)
 
     def patch(
         self,
@@ -249,9 +251,13 @@ class FakeManagement:
         namespace: str,
         name: str,
         change: client.Object,
+        *,
+        dry_run: bool = False,
     ) -> client.Object | None:
-        """As the real one."""
-        self._request("patch", kind, name)
+        """As the real one; a dry run is a verb of its own."""
+        self._request("dry-run" if dry_run else "patch", kind, name)
+        if dry_run:
+            return self.server.get(kind, namespace, name)
         return self.server.patch(kind, namespace, name, change)
 
     def delete(self, kind: kinds.Kind, namespace: str, name: str) -> None:

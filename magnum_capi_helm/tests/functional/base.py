@@ -253,7 +253,7 @@ class LabCase(base.BaseTestCase):
 
     # Looking
 
-    def assert_nothing_left(self, release: str) -> None:
+    def assert_all_gone(self, release: str) -> None:
         """Fail if an object of a deleted release stays.
 
         A poll that began before another one finished holds the Lease a

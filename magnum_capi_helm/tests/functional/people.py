@@ -177,7 +177,7 @@ class PeopleCase(base.LabCase):
         """Delete a cluster, and see that nothing of it is left."""
         self.delete(cluster)
         self.assertEqual([], self.keystone.credentials(cluster))
-        self.assert_nothing_left(release)
+        self.assert_all_gone(release)
 
 
 def magnum(auth: Any) -> magnum_api.Magnum:

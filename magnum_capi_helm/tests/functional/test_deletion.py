@@ -188,7 +188,7 @@ class LeftoversTest(base.LabCase):
         for made in kept:
             self.assertTrue(project.there("network", ips, made))
         self.assertTrue(project.there("block-storage", "/volumes", volume))
-        self.assert_nothing_left(release)
+        self.assert_all_gone(release)
         self.assertEqual([], self.credentials_of(cluster))
 
 
@@ -213,7 +213,7 @@ class HandsOffTest(base.LabCase):
         self.delete(cluster)
         self.assertFalse(project.there("block-storage", "/volumes", volume))
         self.assertTrue(project.there("block-storage", "/volumes", other))
-        self.assert_nothing_left(release)
+        self.assert_all_gone(release)
         self.assertEqual([], self.credentials_of(cluster))
 
     def test_with_most_of_it_removed_by_hand(self) -> None:
@@ -240,7 +240,7 @@ class HandsOffTest(base.LabCase):
         )
         self._remove(kinds.SECRET, names.credentials(release))
         self.delete(cluster)
-        self.assert_nothing_left(release)
+        self.assert_all_gone(release)
 
     def _remove(self, kind: kinds.Kind, name: str) -> None:
         self.plane.delete(kind, self.namespace, name)

@@ -69,7 +69,7 @@ class DescribedTest(base.LabCase):
 
         self.delete(cluster)
         self.assertEqual([], self._server_groups())
-        self.assert_nothing_left(self.release)
+        self.assert_all_gone(self.release)
 
     # Making
 

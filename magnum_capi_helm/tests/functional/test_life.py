@@ -57,7 +57,7 @@ class LifeTest(base.LabCase):
         self.assertEqual(2, len(self._ready_nodes(made)))
 
         self.delete(cluster)
-        self.assert_nothing_left(made["stack_id"])
+        self.assert_all_gone(made["stack_id"])
         self.assertEqual([], self.credentials_of(cluster))
         self.assertEqual([], database.stored(certificates))
 

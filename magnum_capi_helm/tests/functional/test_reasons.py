@@ -47,7 +47,7 @@ class NoHostTest(_ReasonCase):
             groups["default-worker"]["status_reason"],
         )
         self.delete(cluster)
-        self.assert_nothing_left(release)
+        self.assert_all_gone(release)
 
     def test_control_plane_without_host_is_named(self) -> None:
         cluster = self.cluster(

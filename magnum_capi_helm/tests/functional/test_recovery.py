@@ -111,12 +111,11 @@ class RecoveryTest(test_resize.ResizeCase):
 
     def _may_change(self, name: str) -> bool:
         try:
-            self.plane.apply(
+            self.plane.patch(
                 kinds.MACHINE_DEPLOYMENT,
-                {
-                    "metadata": {"name": name, "namespace": self.namespace},
-                    "spec": {"replicas": 7},
-                },
+                self.namespace,
+                name,
+                {"spec": {"replicas": 7}},
                 dry_run=True,
             )
         except errors.ManagementError as error:

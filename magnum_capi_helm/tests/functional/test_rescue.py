@@ -37,7 +37,7 @@ class RescueTest(test_resize.ResizeCase):
         )
         self._age("cluster.x-k8s.io/", "v1alpha9")
         self.delete(self.uuid)
-        self.assert_nothing_left(self.release)
+        self.assert_all_gone(self.release)
 
     def _age(self, group: str, version: str) -> int:
         """The record of the newest revision, as of another time.

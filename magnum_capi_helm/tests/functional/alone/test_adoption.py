@@ -283,6 +283,6 @@ class AdoptionTest(swapping.SwapCase):
         self.assertEqual(4, len(database.stored(references)))
         self.assertNotEqual([], self.credentials_of(self.uuid))
         self.delete(self.uuid)
-        self.assert_nothing_left(self.release)
+        self.assert_all_gone(self.release)
         self.assertEqual([], self.credentials_of(self.uuid))
         self.assertEqual([], database.stored(references))

@@ -35,7 +35,7 @@ class BareHostTest(base.LabCase):
         self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
         self.assertEqual(2, self.resize(cluster, 2)["node_count"])
         self.delete(cluster)
-        self.assert_nothing_left(made["stack_id"])
+        self.assert_all_gone(made["stack_id"])
 
         found = _CHARTS.stat()
         self.assertEqual(

@@ -35,7 +35,7 @@ class ElsewhereTest(elsewhere.ElsewhereCase):
 
         self.reset()
         self.delete(going)
-        self.assert_nothing_left(release)
+        self.assert_all_gone(release)
         self.until(lambda: self._health(living) == "HEALTHY", 120)
 
     def _until_told(self, cluster: str, field: str) -> dict[str, object]:

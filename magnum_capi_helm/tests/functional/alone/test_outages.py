@@ -64,7 +64,7 @@ class OutagesTest(base.LabCase):
         self.assertIn("does not answer", waiting["status_reason"])
         self.reset()
         self.until(lambda: self.magnum.find(living) is None, 120)
-        self.assert_nothing_left(release)
+        self.assert_all_gone(release)
 
     def test_api_server_away_for_a_minute_during_create(self) -> None:
         cluster = self.cluster(self.template())

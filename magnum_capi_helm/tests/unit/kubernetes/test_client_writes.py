@@ -62,12 +62,18 @@ class WriteTest(base.BaseTestCase):
             options,
         )
 
-    def test_a_dry_run_is_an_apply_that_writes_nothing(self) -> None:
-        management, transport = api.over(api.Answer(200, self.TYPED))
-        management.apply(kinds.SECRET, self.OBJECT, dry_run=True)
+    def test_a_dry_run_writes_nothing(self) -> None:
+        answers = [api.Answer(200, self.TYPED), api.Answer(201, self.TYPED)]
+        management, transport = api.over(*answers)
+        management.patch(kinds.SECRET, "ns", "s", self.TYPED, dry_run=True)
+        management.create(kinds.SECRET, self.OBJECT, dry_run=True)
         self.assertEqual(
-            {"fieldManager": "magnum", "force": "true", "dryRun": "All"},
-            transport.options[0]["params"],
+            [("PATCH", "v1 in ns secrets/s"), ("POST", "v1 in ns secrets")],
+            transport.asked,
+        )
+        self.assertEqual(
+            [{"dryRun": "All"}] * 2,
+            [each["params"] for each in transport.options],
         )
 
     def test_patch_merges(self) -> None:

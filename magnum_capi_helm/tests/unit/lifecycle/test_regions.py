@@ -84,10 +84,10 @@ class RegionsTest(base.FlowTestCase):
         self.region("east")
         real = self.management.create
 
-        def quicker(kind: kinds.Kind, obj: Any) -> Any:
+        def quicker(kind: kinds.Kind, obj: Any, **options: Any) -> Any:
             if kind is kinds.NAMESPACE:
                 self.namespace(**{LABEL: "west"})
-            return real(kind, obj)
+            return real(kind, obj, **options)
 
         self.management.create = quicker  # type: ignore[method-assign]
         self.assertRaises(exception.NotSupported, self.create)

@@ -20,7 +20,7 @@ _OLD, _NEW = (
     for each in ("v1alpha7", "v1beta1")
 )
 _CAPI = "cluster.x-k8s.io/v1beta1"
-_KEEP = "keep it served, or serve it again"
+_KEEP = "keep serving"
 #: As the guide has it.
 SERVE = """\
 for crd in $(kubectl get crd -o name | grep -E \
@@ -76,7 +76,7 @@ class StrandedTest(planes.PlaneCase):
         self.assertEqual(3, len(now))
         self.tell("$ openstack coe cluster resize shop 2: UPDATE_COMPLETE")
         self._age(shop)
-        self.listed(shop, "now", "upgrade", "it can be deleted")
+        self.listed(shop, "now", "upgrade", "can delete the cluster")
         self.deleted(shop)
 
     def _upgraded(self, cluster: str, template: str) -> None:

@@ -129,20 +129,23 @@ def _find(cluster: Any) -> tuple[str, identity.Record]:
     if len(configured) == 1 or not cluster.stack_id:
         # A cluster without a release has no objects anywhere.
         return configured[0], nothing
-    record = identity.recorded(rows.all_groups(cluster))
+    groups = rows.all_groups(cluster)
+    record = identity.recorded(groups)
     if record.identity:
         return by_identity(record, _identities(record)), record
     scope = location.scope_of(cluster)
     traces = ask(configured, lambda rt: any(identity.presence(rt, scope)))
     name = by_traces(cluster.stack_id, traces)
-    if name is None and names.made_for(cluster.stack_id, cluster.uuid):
+    is_ours = names.made_for(cluster.stack_id, cluster.uuid)
+    if name is None and groups and is_ours:
         raise identity.ElsewhereError(
             f"none of the management clusters {', '.join(configured)} has the "
             f"Cluster or the Lease {cluster.stack_id}: the operator has to "
             "configure the one that the cluster was made on again, or to "
             "create that Lease again on the one that it is"
         )
-    # A cluster of 1.4.0 of which nothing is left: any of them will do.
+    # Nothing is left of a cluster of 1.4.0, or of one whose deletion Magnum
+    # was ending when it had removed the rows of the groups: any will do.
     return name or configured[0], nothing
 
 

@@ -162,3 +162,22 @@ class LifeTest(placing.LocationTestCase):
             self.row().status_reason,
         )
         self.assertEqual(1, len(self.openstack.credentials))
+
+
+class EndTest(placing.LocationTestCase):
+    """A cluster on a that is deleted."""
+
+    def test_a_deletion_ends_after_magnum_removed_the_groups(self) -> None:
+        self.make("az1")
+        self.settle("a")
+        self.poll()
+        self.delete()
+        self.planes["a"].cluster_api(base.NAMESPACE, base.RELEASE).finish()
+        # The conductor stops between the rows of groups and cluster.
+        with mock.patch.object(objects.Cluster, "destroy"):
+            self.poll()
+        self.assertEqual({}, self.groups())
+        self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
+        self.restart()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)

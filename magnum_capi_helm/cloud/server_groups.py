@@ -9,7 +9,7 @@ between, the deletion of the cluster finds what it created.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from oslo_log import log
@@ -171,21 +171,48 @@ def delete(
         own = sessions.cluster_session(management, scope)
         api = sessions.proxy(own or sessions.service_session(), "compute")
         # As its own user the cluster sees no project but its own.
-        query = {} if own else {"all_projects": True}
-        _delete_in_nova(record, api, gone, **query)
+        _delete_in_nova(record, api, gone, everywhere=own is None)
     if gone or not record.groups:
         record.write(record.groups - gone)
 
 
 def _delete_in_nova(
-    record: _Record, api: Any, groups: Iterable[str], **query: bool
+    record: _Record,
+    api: Any,
+    groups: Iterable[str],
+    *,
+    everywhere: bool = False,
 ) -> None:
-    """Delete server groups by name."""
+    """Delete server groups by name.
+
+    :param everywhere: look in all projects, as an administrator
+    """
     release = record.scope[1]
     unwanted = {names.server_group(release, group) for group in groups}
     # Before microversion 2.13, Nova shows no project.
     projects = (record.project, None)
     with sessions.asking("deleting the cluster's server groups"):
-        for each in list(api.server_groups(**query)):
-            if each.name in unwanted and each.project_id in projects:
-                api.delete_server_group(each.id)
+        found = _of_all_projects(api) if everywhere else api.server_groups()
+        for each in list(found):
+            if each["name"] in unwanted and each["project_id"] in projects:
+                api.delete_server_group(each["id"])
+
+
+def _of_all_projects(api: Any) -> Iterator[dict[str, Any]]:
+    """Yield the server groups of all projects.
+
+    Nova lists 1,000 of them at a time, and openstacksdk reads them alone.
+    """
+    offset = 0
+    while True:
+        answer = api.get(
+            "/os-server-groups",
+            params={"all_projects": "True", "offset": offset},
+            microversion="2.13",
+            raise_exc=True,
+        )
+        page = answer.json()["server_groups"]
+        if not page:
+            return
+        yield from page
+        offset += len(page)

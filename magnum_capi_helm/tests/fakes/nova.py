@@ -98,6 +98,8 @@ class FakeServerGroups:
         self.groups: dict[str, dict[str, Any]] = {}
         #: Status that Nova answers: method -> HTTP status.
         self.refusals: dict[str, int] = {}
+        #: Nova's option max_limit: server groups in one answer.
+        self.max_limit = 1000
         #: Tokens that Nova saw, with the method.
         self.requests: list[tuple[str, str]] = []
         #: Called when one is asked for, before it is made.
@@ -145,13 +147,13 @@ class FakeServerGroups:
             return {"server_group": self.groups[made]}
         if request.method == "GET":
             everywhere = "all_projects" in request.qs
-            return {
-                "server_groups": [
-                    each
-                    for each in self.groups.values()
-                    if everywhere or each["project_id"] == self.project
-                ]
-            }
+            visible = [
+                each
+                for each in self.groups.values()
+                if everywhere or each["project_id"] == self.project
+            ]
+            first = int(request.qs.get("offset", ["0"])[0])
+            return {"server_groups": visible[first : first + self.max_limit]}
         found = self.groups.pop(request.path.rsplit("/", 1)[-1], None)
         context.status_code = 204 if found else 404
         return None

@@ -138,6 +138,14 @@ class DeletionTest(ServerGroupsTestCase):
         self.assertEqual([], self.nova.names())
         self.assertEqual({"service-token"}, {t for _, t in self.nova.requests})
 
+    def test_the_service_user_reads_all_pages_of_the_cloud(self) -> None:
+        self.complete(labels=LABELS)
+        theirs = self.nova.add(MASTER, "another")
+        self.without_own_credential()
+        self.nova.max_limit = 1
+        server_groups.delete(self.client, SCOPE)
+        self.assertEqual([theirs], list(self.nova.groups))
+
     def test_one_that_was_made_by_a_dead_conductor_is_found_by_name(
         self,
     ) -> None:

@@ -280,7 +280,7 @@ class Follower:
             self._management, None, cached=False
         )
         # Not all kinds, and not all conductors, at the same time.
-        wait = random.uniform(_RELIST / 2, _RELIST)  # noqa: S311
+        wait = random.uniform(_RELIST / 2, _RELIST)  # noqa: S311 # nosec B311
         self._relist_at = self._clock() + wait
 
     def _watch(self) -> bool:

@@ -192,8 +192,8 @@ def _delete_in_nova(
     # Before microversion 2.13, Nova shows no project.
     projects = (record.project, None)
     with sessions.asking("deleting the cluster's server groups"):
-        found = _of_all_projects(api) if everywhere else api.server_groups()
-        for each in list(found):
+        listed = _of_all_projects(api) if everywhere else api.server_groups()
+        for each in list(listed):
             if each["name"] in unwanted and each["project_id"] in projects:
                 api.delete_server_group(each["id"])
 
@@ -201,7 +201,8 @@ def _delete_in_nova(
 def _of_all_projects(api: Any) -> Iterator[dict[str, Any]]:
     """Yield the server groups of all projects.
 
-    Nova lists 1,000 of them at a time, and openstacksdk reads them alone.
+    Nova returns 1,000 of them at a time, and openstacksdk reads no second
+    page.
     """
     offset = 0
     while True:

@@ -198,9 +198,9 @@ def dry_run(
         meta = {**obj["metadata"], "namespace": namespace}
         new = {**obj, "metadata": meta}
         try:
-            # Helm merges custom resources, too. The API server answers 500 to
-            # a server-side apply of an object that a version which is no
-            # longer served once wrote (kubernetes issue 111937).
+            # A merge patch, as helm sends. For an object that was once written
+            # in a version that is no longer served, the API server answers
+            # 500 to a server-side apply (kubernetes issue 111937).
             live = management.patch(kind, namespace, name, new, dry_run=True)
             if live is None:
                 management.create(kind, new, dry_run=True)

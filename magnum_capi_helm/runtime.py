@@ -17,7 +17,7 @@ import random
 import socket
 import threading
 import time
-from typing import TypeAlias
+from typing import Any, TypeAlias
 import uuid
 
 from magnum_capi_helm import metrics
@@ -66,9 +66,9 @@ _JUDGES = 16
 _PLANNERS = 3
 
 Scope: TypeAlias = location.Scope
-#: Faults that Nova recorded for servers in ERROR, with the time of the
-#: request (monotonic seconds), by id and state of the server.
-Faults: TypeAlias = dict[tuple[str, str], tuple[float, view.Fault]]
+#: Faults that CAPO does not report, with the time of the request (monotonic
+#: seconds).
+Faults: TypeAlias = dict[view.Question, tuple[float, view.Fault]]
 
 
 class Runtime:
@@ -141,7 +141,9 @@ class Runtime:
         self.refusal_cache = schedules.PollCache[str](
             _STATUS_REUSED, clock, spread
         )
-        self.server_faults: dict[Scope, Faults] = {}
+        self.faults: dict[Scope, Faults] = {}
+        #: Sessions with credentials of clusters, while faults are asked for.
+        self.fault_sessions: dict[Scope, Any] = {}
 
     def _add_results_of_operations(self) -> None:
         #: Revisions that a helm of this process began and did not end, and
@@ -186,7 +188,8 @@ class Runtime:
         self.interrupted_revisions.pop(scope, None)
         self.withheld.pop(scope, None)
         self.compared.pop(scope, None)
-        self.server_faults.pop(scope, None)
+        self.faults.pop(scope, None)
+        self.fault_sessions.pop(scope, None)
         self.deliveries.forget(scope)
         self.ages.forget(scope)
         self.invalidate(scope)

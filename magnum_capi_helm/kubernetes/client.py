@@ -163,12 +163,14 @@ class Client:
         namespace: str | None,
         selector: str = "",
         *,
+        fields: str = "",
         metadata_only: bool = False,
     ) -> Objects:
         """Return all objects that match, page by page.
 
         :param namespace: None for all namespaces
         :param selector: label selector
+        :param fields: field selector
         :param metadata_only: without spec, status and data
         :returns: an empty list also for an optional kind that is not served
         """
@@ -179,7 +181,12 @@ class Client:
             return self._typed(kind, obj)
 
         return self.scan(
-            kind, namespace, selector, convert, metadata_only=metadata_only
+            kind,
+            namespace,
+            selector,
+            convert,
+            fields=fields,
+            metadata_only=metadata_only,
         )[0]
 
     def scan(
@@ -189,6 +196,7 @@ class Client:
         selector: str,
         convert: Callable[[msgspec.Raw], T],
         *,
+        fields: str = "",
         metadata_only: bool = False,
         cached: bool = False,
     ) -> tuple[_List[T], str]:
@@ -205,6 +213,8 @@ class Client:
         )
         if selector:
             params["labelSelector"] = selector
+        if fields:
+            params["fieldSelector"] = fields
         # Compression costs both sides more than the network does.
         headers = {"Accept-Encoding": "identity"}
         if metadata_only:

@@ -62,6 +62,7 @@ NAMESPACE = Kind("Namespace", "", ("v1",), fixed=True)
 SECRET = Kind("Secret", "", ("v1",), fixed=True)
 LEASE = Kind("Lease", "coordination.k8s.io", ("v1",), fixed=True)
 DEPLOYMENT = Kind("Deployment", "apps", ("v1",), fixed=True)
+EVENT = Kind("Event", "", ("v1",), fixed=True)
 
 ALL = (
     CLUSTER,

@@ -222,12 +222,19 @@ class ReleaseObjects:
             revisions=helm_records.parsed(self._decode(_REVISION)),
             infrastructure=self._decode_one(_OPENSTACK_CLUSTER),
             infra_machines=self._decode(_OPENSTACK_MACHINE),
-            servers=self.servers(),
+            servers=self._decode(_OPENSTACK_SERVER),
         )
 
-    def servers(self) -> tuple[view.Object, ...]:
-        """Return the OpenStackServers; none for a cluster that is ready."""
-        return self._decode(_OPENSTACK_SERVER)
+    def infrastructure(self) -> view.View:
+        """Return only the objects about which OpenStack may be asked.
+
+        A cluster that is ready has none.
+        """
+        return view.View(
+            self.release,
+            infrastructure=self._decode_one(_OPENSTACK_CLUSTER),
+            servers=self._decode(_OPENSTACK_SERVER),
+        )
 
     def _decode(self, query: Query) -> tuple[view.Object, ...]:
         items = self.items.get(query, ())

@@ -30,8 +30,8 @@ from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import certificates
+from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.cloud import leftovers
-from magnum_capi_helm.cloud import server_faults
 from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
@@ -270,8 +270,8 @@ def _remove_machines(
     objects = reads.complete(rt.management, scope, reads.MACHINES).decode()
     if not objects.machines:
         return None
-    server_faults.ask(rt, scope, objects.servers)
-    objects = server_faults.added(rt, scope, objects)
+    faults.ask(rt, scope, objects)
+    objects = faults.added(rt, scope, objects)
     waiting = machine_status.remaining(objects.machines, objects)
     progress: Hashable = tuple(sorted(map(view.name_of, objects.machines)))
     problem = validity.deletion_problem(operation, progress)

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from magnum_capi_helm.cloud import credential_secret
-from magnum_capi_helm.cloud import server_faults
+from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import lease
@@ -58,10 +58,10 @@ class Describer:
         whole = reads.complete(
             runtime.management, scope, reads.OPTIONAL, snapshot
         )
-        server_faults.ask(runtime, scope, whole.servers())
+        faults.ask(runtime, scope, whole.decode())
         # The summary is that of the polls.
         state = observed_state.judge(operation, snapshot, read_all=True)
-        objects = server_faults.added(runtime, scope, whole.decode())
+        objects = faults.added(runtime, scope, whole.decode())
         clock = view.Clock(time.time())
         error = self._credential_error(operation)
         parts = [

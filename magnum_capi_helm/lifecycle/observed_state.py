@@ -18,7 +18,7 @@ from typing import Any
 
 from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.cloud import server_faults
+from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
@@ -140,8 +140,7 @@ class ObservedState(operations.Observed):
             or self.is_behind
             or self.has_drifted
             or self.has_undecided_group
-            # Nova may answer the next time.
-            or not all(each.message for each in self.view.faults.values())
+            or not faults.are_settled(self.view)
         ):
             return 0.0
         return min(self.seconds_left, self.verdict.valid_until - time.time())
@@ -218,7 +217,7 @@ def judge(
     """
     runtime, scope = operation.runtime, operation.scope
     rows_now, nodegroups = rows.read(operation.cluster)
-    objects = server_faults.added(runtime, scope, snapshot.decode())
+    objects = faults.added(runtime, scope, snapshot.decode())
     expected = cluster_status.Expected(
         rows_now.known_as(objects.group_names()),
         conf.CONF.capi_helm.k8s_control_plane_resource_conditions,

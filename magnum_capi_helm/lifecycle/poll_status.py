@@ -28,7 +28,7 @@ from magnum_capi_helm import delivery
 from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.cloud import certificates
-from magnum_capi_helm.cloud import server_faults
+from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
@@ -158,7 +158,7 @@ def reconcile(operation: operations.Operation) -> None:
     runtime, scope = operation.runtime, operation.scope
     with identity.verified_on_error(runtime, cluster):
         snapshot = runtime.snapshots.get(scope)
-    server_faults.ask(runtime, scope, snapshot.servers())
+    faults.ask(runtime, scope, snapshot.infrastructure())
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)

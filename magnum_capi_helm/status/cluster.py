@@ -121,7 +121,7 @@ def _reason(
 ) -> str:
     """Return why a release is not complete; the deepest cause comes first."""
     verdicts = groups.values()
-    network = machine_status.network_error(objects.infrastructure)
+    network = machine_status.network_error(objects)
     return (
         release_reason(objects)
         or stopped_reason(objects)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import questions
 from magnum_capi_helm.status import view
 
 #: Reasons of a controller that only waits for another one.
@@ -95,7 +96,7 @@ def infrastructure_error(obj: view.Object | None) -> str:
     return _first_error(obj, _INFRASTRUCTURE)
 
 
-def network_error(obj: view.Object | None) -> str:
+def network_error(objects: view.View) -> str:
     """Return why CAPO can't make a cluster's network, or an empty string.
 
     CAPO makes no machines until it has set ``status.ready``, and never takes
@@ -103,19 +104,22 @@ def network_error(obj: view.Object | None) -> str:
     A later error, which its conditions keep until its next success, stops no
     machine: Cluster API repeats it in its own condition of the Cluster.
     """
-    return "" if _was_made(obj) else infrastructure_error(obj)
+    obj = objects.infrastructure
+    if view.was_made(obj):
+        return ""
+    fault = objects.fault(questions.about_network(obj))
+    if fault is not None and fault.message:
+        return messages.plain(fault.message)
+    error = infrastructure_error(obj)
+    if not error and fault is not None and fault.unread:
+        return _unread("no load balancer yet", questions.BALANCERS, fault)
+    return error
 
 
 def is_provisioned(obj: view.Object | None) -> bool:
     """Return whether CAPO has made an object, in any of its versions."""
     ready = conditions.preferred(obj).get("Ready")
-    return _was_made(obj) if ready is None else ready.well
-
-
-def _was_made(obj: view.Object | None) -> bool:
-    status = view.status_of(obj)
-    initialization = status.get("initialization") or {}
-    return bool(status.get("ready") or initialization.get("provisioned"))
+    return view.was_made(obj) if ready is None else ready.well
 
 
 def server_error(server: view.Object | None, objects: view.View) -> str:
@@ -126,17 +130,26 @@ def server_error(server: view.Object | None, objects: view.View) -> str:
     openstackserver_controller.go of 0.11 to 0.14): only Nova knows why.
     """
     error = _first_error(server, _INFRASTRUCTURE)
-    fault = objects.fault(server)
-    if fault is None or 0 < fault.since < view.deleted_at(server):
+    question = questions.about_server(server)
+    fault = objects.fault(question)
+    if (
+        question is None
+        or fault is None
+        or 0 < fault.since < view.deleted_at(server)
+    ):
         return error
     if fault.message:
         return messages.plain(fault.message)
-    if fault.unread:
+    if fault.unread and question.service != questions.EVENTS:
         error = error or "the server went into the state ERROR"
-        return messages.cut(
-            f"{error}: Nova could not be asked: {fault.unread}"
-        )
+        return _unread(error, question.service, fault)
     return error
+
+
+def _unread(error: str, service: str, fault: view.Fault) -> str:
+    return messages.cut(
+        f"{error}: {service} could not be asked: {fault.unread}"
+    )
 
 
 def error(machine: view.Object, objects: view.View) -> str:

@@ -80,7 +80,7 @@ KNOWN_MESSAGES = (
         "ask the operator to restore it",
     ),
     (
-        r"flavor's (?P<what>disk|memory) is too small",
+        r"flavor's (?P<what>disk|memory) is (?:too small|smaller than)",
         "the flavor's {what} is too small for the image",
         "choose a larger flavor, or give the label boot_volume_size",
     ),
@@ -96,10 +96,24 @@ KNOWN_MESSAGES = (
         "choose another one with the label boot_volume_type",
     ),
     (
+        r"volume (?P<id>[\w-]+) could not be made: schedule allocate "
+        r"volume: ?(?P<why>could not find any available weighted backend)",
+        "volume {id} could not be made: {why}",
+        "no backend has its volume type and enough room; choose another "
+        "boot_volume_type, or ask the operator",
+    ),
+    (
         r"volume (?P<id>[\w-]+) (?:is in error state"
         r"|did not (?:become available|finish being created))",
         "volume {id} could not be made",
-        "look at it with `openstack volume show`, or ask the operator",
+        "`openstack volume message list` may say why; else ask the operator",
+    ),
+    (
+        r"load balancer \"?(?P<name>[\w.-]+)\"? (?:with id [\w-]+ )?"
+        r"(?P<what>is in state ERROR|is not active after timeout)",
+        "load balancer {name} {what}",
+        "`openstack loadbalancer delete --cascade` deletes it, and another "
+        "one is made; or ask the operator",
     ),
     (
         r"availability zone '?(?P<name>[\w.-]+)'? (?:is not available"

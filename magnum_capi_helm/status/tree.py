@@ -161,7 +161,9 @@ def _infrastructure(objects: view.View) -> Iterator[Branch]:
     obj = objects.infrastructure
     if obj is None and objects.cluster is None:
         return
-    reason = machine_status.infrastructure_error(obj)
+    reason = machine_status.network_error(
+        objects
+    ) or machine_status.infrastructure_error(obj)
     if not reason and not machine_status.is_provisioned(obj):
         reason = "not provisioned yet" if obj else "not created yet"
     name = view.name_of(obj) or objects.release

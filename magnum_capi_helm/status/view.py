@@ -85,12 +85,24 @@ class Revision:
         return self.status == "failed" and not self.repaired
 
 
-class Fault(NamedTuple):
-    """The answer of Nova about one server.
+class Question(NamedTuple):
+    """The fault of one object, as one service knows it.
 
-    :ivar message: Nova's ``fault.message``; empty: the server has no fault
+    :ivar id: of a server or volume; the name of another object
+    :ivar state: of the object: a new state is a new question
+    """
+
+    service: str
+    id: str
+    state: str = ""
+
+
+class Fault(NamedTuple):
+    """The answer of a service about one object.
+
+    :ivar message: the fault in its words; empty: there is none
     :ivar since: time of the fault, seconds since 1970; 0: unknown
-    :ivar unread: why Nova did not answer; empty: it did
+    :ivar unread: why the service did not answer; empty: it did
     """
 
     message: str = ""
@@ -106,7 +118,7 @@ class View:
         not ready
     :param infra_machines: OpenStackMachines; likewise
     :param servers: OpenStackServers, which CAPO makes since 0.11; likewise
-    :param faults: answers of Nova, by Nova's id of a server
+    :param faults: answers about objects, by question
     :param addons: HelmRelease and Manifests objects
     :param addons_known: False: the addons were not read, because an object
         below them is not ready
@@ -124,7 +136,7 @@ class View:
     infrastructure: Object | None = None
     infra_machines: tuple[Object, ...] = ()
     servers: tuple[Object, ...] = ()
-    faults: Mapping[str, Fault] = dataclasses.field(default_factory=dict)
+    faults: Mapping[Question, Fault] = dataclasses.field(default_factory=dict)
 
     @property
     def newest(self) -> Revision | None:
@@ -184,9 +196,9 @@ class View:
         """
         return _named(self.servers, _infrastructure_name(machine))
 
-    def fault(self, server: Object | None) -> Fault | None:
-        """Return Nova's answer about an OpenStackServer; None: not asked."""
-        return self.faults.get(str(status_of(server).get("instanceID")))
+    def fault(self, question: Question | None) -> Fault | None:
+        """Return the answer to a question; None: not asked."""
+        return self.faults.get(question) if question else None
 
 
 def _named(objects: Iterable[Object], name: str | None) -> Object | None:
@@ -237,6 +249,13 @@ def deleting(obj: Object | None) -> bool:
 def deleted_at(obj: Object | None) -> float:
     """Return when the deletion was asked for; 0: it was not."""
     return timestamp(metadata_of(obj).get("deletionTimestamp"))
+
+
+def was_made(obj: Object | None) -> bool:
+    """Return whether CAPO has once made all of an object."""
+    status = status_of(obj)
+    initialization = status.get("initialization") or {}
+    return bool(status.get("ready") or initialization.get("provisioned"))
 
 
 def created_at(obj: Object) -> float:

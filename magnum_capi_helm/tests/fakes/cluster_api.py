@@ -111,8 +111,15 @@ class Machines:
             },
         )
 
-    def put_into_error(self, machine: api_server.Object) -> None:
-        """A Machine has no node, since its server is in ERROR."""
+    def put_into_error(
+        self,
+        machine: api_server.Object,
+        status: api_server.Object | None = None,
+    ) -> None:
+        """A Machine has no node, since its server is in ERROR.
+
+        :param status: of the OpenStackServer instead
+        """
         name = machine["metadata"]["name"]
         for kind in (kinds.MACHINE, kinds.OPENSTACK_MACHINE):
             self._server.set_status(kind, self._namespace, name, {})
@@ -128,7 +135,9 @@ class Machines:
             kinds.OPENSTACK_SERVER,
             self._namespace,
             name,
-            {
+            status
+            if status is not None
+            else {
                 "ready": False,
                 "instanceID": name,
                 "instanceState": "ERROR",
@@ -260,19 +269,25 @@ class ClusterApi:
         self._available(f"{owner} is not available")
         return str(machine)
 
-    def server_in_error(self, group: str, number: int = 0) -> str:
+    def server_in_error(
+        self,
+        group: str,
+        number: int = 0,
+        status: api_server.Object | None = None,
+    ) -> str:
         """Nova puts the server of a group's machine into ERROR.
 
         CAPO 0.12 to 0.14 writes that on the OpenStackServer alone, without
         a message.
 
+        :param status: of the OpenStackServer instead
         :returns: the name of the machine, which is the id of its server, too
         """
         self.settle()
         owner = names.chart_object(self._release, group)
         found = self._machines.of(owner)[number]
         machine = str(found["metadata"]["name"])
-        self._machines.put_into_error(found)
+        self._machines.put_into_error(found, status)
         for each in self._groups():
             if each["metadata"]["name"] == owner:
                 self._report(each, ready=each["spec"]["replicas"] - 1)

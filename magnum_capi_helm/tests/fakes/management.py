@@ -139,9 +139,10 @@ class FakeManagement:
         namespace: str | None,
         selector: str = "",
         *,
+        fields: str = "",
         metadata_only: bool = False,
     ) -> list[client.Object]:
-        """As the real one."""
+        """As the real one; of events, fields select nothing."""
         self._request("list", kind)
         found = self.server.list(kind, namespace, selector)
         if not metadata_only:
@@ -156,6 +157,7 @@ class FakeManagement:
         selector: str,
         convert: Callable[[msgspec.Raw], T],
         *,
+        fields: str = "",
         metadata_only: bool = False,
         cached: bool = False,
     ) -> tuple[list_[T], str]:

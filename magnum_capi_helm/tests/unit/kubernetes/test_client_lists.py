@@ -34,7 +34,7 @@ class ListTest(base.BaseTestCase):
                     "metadata": {"name": "a"},
                 }
             ],
-            management.list(kinds.CLUSTER, "ns", "a=b"),
+            management.list(kinds.CLUSTER, "ns", "a=b", fields="c.d=e"),
         )
         self.assertEqual(
             [
@@ -44,7 +44,11 @@ class ListTest(base.BaseTestCase):
             transport.asked,
         )
         self.assertEqual(
-            {"limit": 200, "labelSelector": "a=b"},
+            {
+                "limit": 200,
+                "labelSelector": "a=b",
+                "fieldSelector": "c.d=e",
+            },
             transport.options[1]["params"],
         )
 

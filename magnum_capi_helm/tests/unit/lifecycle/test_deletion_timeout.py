@@ -121,7 +121,7 @@ class DeletionTimeoutTest(base.FlowTestCase):
                     kinds.OPENSTACK_SERVER, base.NAMESPACE, name
                 )
         scope = (base.NAMESPACE, base.RELEASE)
-        runtime.get().server_faults.pop(scope, None)
+        runtime.get().faults.pop(scope, None)
 
     def user(self, *, deleted: bool) -> None:
         """The owner of the credential, and a new look at Keystone."""

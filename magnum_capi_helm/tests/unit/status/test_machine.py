@@ -9,6 +9,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.status import machine as machine_status
+from magnum_capi_helm.status import questions
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import provider_objects
@@ -16,8 +17,17 @@ from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 NO_HOST = view.Fault("No valid host was found. ")
+SERVER = view.Question("Nova", "i-1", "ERROR")
 NO_HOST_TEXT = provider_objects.NO_HOST
 NO_ROOM = provider_objects.NO_ROOM
+VOLUME = (
+    "False",
+    "InstanceCreateFailed",
+    "volume v-1 did not become available: volume v-1 is in error state",
+)
+ASK_CINDER = (
+    "`openstack volume message list` may say why; else ask the operator"
+)
 IN_ERROR = (
     "the server went into the state ERROR: `openstack server show` says why, "
     "under the machine's name"
@@ -119,7 +129,8 @@ class ServerTest(base.BaseTestCase):
         self, server: view.Object, fault: view.Fault | None, **changes: Any
     ) -> set[str]:
         """The reason of its machine, in every shape of Cluster API."""
-        faults = {} if fault is None else {"i-1": fault}
+        asked = questions.about_server(server)
+        faults = {asked: fault} if asked and fault else {}
         return {
             machine_status.error(
                 core_objects.machine(shape, "w-1", **changes),
@@ -152,6 +163,28 @@ class ServerTest(base.BaseTestCase):
             # Nova refused to make it: CAPO has its words, and no id.
             (make("w-1", condition=quota, instance=""), None, quota[2]),
             (make("w-1", "ACTIVE", gone), None, gone[2]),
+            # Neutron refused a port: CAPO has an event of it alone.
+            (
+                make("w-1", "", ("", "", ""), instance=""),
+                view.Fault("Failed to create port w-1-0: no address"),
+                "Failed to create port w-1-0: no address",
+            ),
+            (
+                make("w-1", "", ("", "", ""), instance=""),
+                view.Fault(unread="no"),
+                "",
+            ),
+            # Cinder's message, or at least CAPO's.
+            (
+                make("w-1", "ERROR", VOLUME, instance=""),
+                view.Fault("volume v-1 could not be made: no backend"),
+                "volume v-1 could not be made: no backend",
+            ),
+            (
+                make("w-1", "ERROR", VOLUME, instance=""),
+                view.Fault(),
+                f"volume v-1 could not be made: {ASK_CINDER}",
+            ),
             # It starts, or runs.
             (make("w-1", "BUILD", ("", "", "")), None, ""),
             (make("w-1", "ACTIVE", ("True", "", "")), None, ""),
@@ -196,7 +229,7 @@ class ServerTest(base.BaseTestCase):
                     control_plane=core_objects.control_plane(shape, ready=0),
                     deployments=(core_objects.workers(shape, ready=1),),
                     servers=(provider_objects.openstack_server(name),),
-                    faults={"i-1": NO_HOST},
+                    faults={SERVER: NO_HOST},
                 )
                 self.assertEqual(
                     f"nodegroup {group}: machine {name}: {NO_ROOM}",
@@ -246,6 +279,63 @@ class NetworkTest(base.BaseTestCase):
         ]
         for status, expected in rows:
             self.assertEqual(expected, self.reason(**status), str(status))
+
+
+class BalancerTest(base.BaseTestCase):
+    """Octavia's answer about the API's load balancer."""
+
+    NAME = f"k8s-clusterapi-cluster-magnum-p-{shapes.RELEASE}-kubeapi"
+
+    def network(self, **status: Any) -> view.Object:
+        found = provider_objects.network()
+        found["metadata"]["namespace"] = "magnum-p"
+        found["spec"] = {"apiServerLoadBalancer": {"enabled": True}}
+        found["status"] |= status
+        return found
+
+    def test_it_is_asked_about_until_the_network_is_made(self) -> None:
+        question = view.Question("Octavia", self.NAME)
+        disabled = self.network()
+        disabled["spec"]["apiServerLoadBalancer"]["enabled"] = False
+        leaving = self.network()
+        leaving["metadata"]["deletionTimestamp"] = BEFORE
+        for network, asked in (
+            (self.network(), question),
+            (self.network(ready=True), None),
+            (disabled, None),
+            (leaving, None),
+            (None, None),
+        ):
+            self.assertEqual(asked, questions.about_network(network))
+
+    def test_its_state_is_the_reason(self) -> None:
+        error = f"load balancer {self.NAME} is in state ERROR"
+        advice = (
+            "`openstack loadbalancer delete --cascade` deletes it, and "
+            "another one is made; or ask the operator"
+        )
+        for fault, told in (
+            (view.Fault(error), f"{error}: {advice}"),
+            (
+                view.Fault(unread="Keystone: no answer"),
+                "no load balancer yet: Octavia could not be asked: Keystone: "
+                "no answer",
+            ),
+            (view.Fault(), ""),
+        ):
+            network = self.network()
+            question = questions.about_network(network)
+            assert question is not None
+            self.assertEqual(
+                told,
+                machine_status.network_error(
+                    view.View(
+                        shapes.RELEASE,
+                        infrastructure=network,
+                        faults={question: fault},
+                    )
+                ),
+            )
 
 
 class DeletionTest(base.BaseTestCase):
@@ -337,13 +427,14 @@ class DeletionTest(base.BaseTestCase):
         machine = core_objects.machine(
             shapes.V1BETA2, "w-1", new={"Deleting": waiting}, deleting=True
         )
+        question = questions.about_server(server)
         told = machine_status.remaining(
             [machine],
             view.View(
                 shapes.RELEASE,
                 servers=(server,) if server else (),
                 infra_machines=(infra,) if infra else (),
-                faults={"i-1": fault} if fault else {},
+                faults={question: fault} if question and fault else {},
             ),
         )
         return told.why.partition("machine w-1: ")[2]

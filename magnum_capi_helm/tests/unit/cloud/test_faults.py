@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Servers in ERROR, of which only Nova knows why."""
+"""Faults that CAPO does not report."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import requests_mock
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.tests.fakes import cluster_api
+from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import described
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import deleting
@@ -21,17 +26,21 @@ NO_ROOM = (
 IN_ERROR = "the server went into the state ERROR"
 
 
-class ServerFaultsTest(deleting.DeletionTestCase):
+class FaultsCase(deleting.DeletionTestCase):
+    def reason(self) -> str:
+        """The cluster's status_reason after one more poll."""
+        self.poll()
+        return str(self.row().status_reason)
+
+
+class ServersTest(FaultsCase):
+    """Servers in ERROR, of which only Nova knows why."""
+
     def fail(self, group: str, number: int = 0) -> str:
         """The server of a machine goes into ERROR; its name."""
         machine = self.capi.server_in_error(group, number)
         self.openstack.servers.faults[machine] = NO_HOST
         return machine
-
-    def reason(self) -> str:
-        """The cluster's status_reason after one more poll."""
-        self.poll()
-        return str(self.row().status_reason)
 
     def asked(self) -> list[str]:
         """The servers that Nova was asked about since the last call."""
@@ -140,7 +149,7 @@ class ServerFaultsTest(deleting.DeletionTestCase):
             self.assertIn(told, self.reason())
             self.assertEqual(asked, self.asked())
         scope = (base.NAMESPACE, base.RELEASE)
-        runtime.get().server_faults.pop(scope, None)
+        runtime.get().faults.pop(scope, None)
 
     def test_a_fault_that_nova_writes_later_is_told(self) -> None:
         self.create()
@@ -233,9 +242,130 @@ class ServerFaultsTest(deleting.DeletionTestCase):
         row.status = "DELETE_FAILED"
         row.save()
         self.openstack.servers.faults[machine] = "volume is busy"
-        runtime.get().server_faults.clear()
+        runtime.get().faults.clear()
         self.health_poll()
         self.assertEqual("DELETE_FAILED", self.row().status)
+
+
+class PortsTest(FaultsCase):
+    """Ports that Neutron refuses: CAPO makes an event and nothing else."""
+
+    def event(self, second: int, kind: str, message: str) -> None:
+        """CAPO says something about the machine's OpenStackServer."""
+        name = f"{self.machine}.{second}"
+        meta = {"name": name, "namespace": base.NAMESPACE}
+        self.server.create(
+            kinds.EVENT,
+            {
+                "metadata": meta,
+                "type": kind,
+                "message": message,
+                "lastTimestamp": f"2026-11-21T12:00:{second:02}Z",
+            },
+        )
+
+    def test_the_last_event_is_the_reason_if_it_warns(self) -> None:
+        self.create()
+        self.machine = self.capi.server_in_error("default-worker", status={})
+        owner = f"nodegroup default-worker: machine {self.machine}: "
+        for second, kind, message, told in (
+            (1, "Warning", "Failed to create port p: a", True),
+            (3, "Warning", "Failed to create port p: b", True),
+            (2, "Normal", "Created port q with id 1", False),
+            (4, "Normal", "Created port p with id 2", False),
+        ):
+            self.event(second, kind, message)
+            reason = self.reason()
+            if told:
+                self.assertEqual(owner + message, reason)
+            elif second == 4:
+                self.assertNotIn("port", reason)
+
+    def test_without_the_permission_nothing_else_changes(self) -> None:
+        self.create()
+        self.machine = self.capi.server_in_error("default-worker", status={})
+        self.event(1, "Warning", "Failed to create port p")
+        error = responses.ForbiddenError("may not list events (403)")
+        self.management.fail(error, verbs=("list",), kind=kinds.EVENT)
+        self.assertEqual(
+            "nodegroup default-worker: 1 of 2 machines ready", self.reason()
+        )
+
+
+class VolumesTest(FaultsCase):
+    """Volumes in ERROR, of which only Cinder knows why."""
+
+    def test_cinders_last_message_is_the_reason(self) -> None:
+        self.create()
+        failed = cluster_api.condition(
+            "InstanceReady",
+            False,
+            "volume v-1 did not become available: volume v-1 is in error "
+            "state",
+        )
+        machine = self.capi.server_in_error(
+            "default-worker",
+            status={"instanceState": "ERROR", "conditions": [failed]},
+        )
+        owner = f"nodegroup default-worker: machine {machine}: volume v-1 "
+        answers: list[dict[str, str]] = []
+        self.openstack.mocker.get(
+            f"{openstack.VOLUME}/messages?resource_uuid=v-1",
+            json={"messages": answers},
+        )
+        self.assertIn(f"{owner}could not be made: `openst", self.reason())
+        for second, words in ((5, "no room"), (4, "an older one")):
+            answers.append(
+                {
+                    "created_at": f"2026-11-21T12:00:0{second}",
+                    "user_message": words,
+                }
+            )
+        self.plane.clock.advance(61)
+        self.assertEqual(f"{owner}could not be made: no room", self.reason())
+
+
+class BalancerTest(FaultsCase):
+    """The API's load balancer in ERROR, for which CAPO waits."""
+
+    NAME = f"k8s-clusterapi-cluster-{base.NAMESPACE}-{base.RELEASE}-kubeapi"
+
+    def create(self, *args: Any, **fields: Any) -> None:
+        """A cluster whose API has a load balancer."""
+        super().create(*args, **fields)
+        self.server.patch(
+            kinds.OPENSTACK_CLUSTER,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"apiServerLoadBalancer": {"enabled": True}}},
+        )
+
+    def test_its_state_is_the_reason_until_it_is_made(self) -> None:
+        self.create()
+        self.assertIn("0 of 1 machines ready", self.reason())
+        made = self.openstack.workloads.balancer(
+            self.NAME, provisioning_status="ERROR"
+        )
+        self.assertIn(
+            f"infrastructure: load balancer {self.NAME} is in state ERROR: ",
+            self.reason(),
+        )
+        balancer = self.openstack.workloads.things["loadbalancers"][made]
+        balancer["provisioning_status"] = "PENDING_CREATE"
+        self.assertIn("0 of 1 machines ready", self.reason())
+        asked = len(self.openstack.workloads.requests)
+        self.capi.settle_infrastructure()
+        self.reason()
+        self.assertEqual(asked, len(self.openstack.workloads.requests))
+
+    def test_octavia_that_does_not_answer_is_told(self) -> None:
+        self.create()
+        self.openstack.stop(openstack.BALANCER)
+        self.assertIn(
+            "infrastructure: no load balancer yet: Octavia could not be "
+            "asked: ",
+            self.reason(),
+        )
 
 
 class DescribeTest(described.DescribeTestCase):

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ask for faults that CAPO does not report.
+
+The driver asks OpenStack with the cluster's own application credential, and
+Kubernetes for events. A fault of a server or a volume stays as it is while the
+object has the same state: the driver asks once. The service may write the
+fault later than the state, so an answer without a fault counts for a minute.
+Each poll asks anew about a load balancer or a port that does not exist yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import dataclasses
+from typing import Any
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import questions
+from magnum_capi_helm.status import view
+
+#: Seconds for one request to a service.
+_TIMEOUT = 3.0
+#: Seconds after which one call asks no further question.
+_DEADLINE = 10.0
+#: Seconds until a service is asked again after it named no fault.
+_AGAIN = 60.0
+_REFUSED = "Keystone refuses the cluster's application credential"
+_LATE = "it takes too long to answer"
+_WARNING = "Warning"
+#: The first version of Cinder that selects messages by resource.
+_MESSAGES = "3.5"
+#: Name of a service in sessions.
+_PROXIES = {
+    questions.COMPUTE: "compute",
+    questions.VOLUMES: "block-storage",
+    questions.BALANCERS: "load-balancer",
+}
+
+
+def ask(
+    rt: runtime.Runtime, scope: location.Scope, objects: view.View
+) -> None:
+    """Ask for faults that are not in the cache of the runtime.
+
+    Without a question no request is sent. Nothing is raised.
+
+    :param objects: of one cluster
+    """
+    asked = [questions.about_network(objects.infrastructure)]
+    asked += map(questions.about_server, objects.servers)
+    keys = [each for each in asked if each]
+    if not keys:
+        rt.faults.pop(scope, None)
+        rt.fault_sessions.pop(scope, None)
+        return
+    now = rt.clock()
+    before = rt.faults.get(scope, {})
+    faults = {key: before[key] for key in keys if key in before}
+    due = [
+        key
+        for key in keys
+        if key not in faults or _is_due(key, faults[key], now)
+    ]
+    rt.faults[scope] = faults | _read(rt, scope, due)
+
+
+def added(
+    rt: runtime.Runtime, scope: location.Scope, objects: view.View
+) -> view.View:
+    """Return the view with the faults in the cache. No request is sent."""
+    cached = rt.faults.get(scope, {})
+    faults = {key: fault for key, (_, fault) in cached.items()}
+    return dataclasses.replace(objects, faults=faults)
+
+
+def are_settled(objects: view.View) -> bool:
+    """Return whether no other answer can come while objects stay the same."""
+    return all(
+        fault.message and questions.is_lasting(key)
+        for key, fault in objects.faults.items()
+    )
+
+
+def _read(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    keys: Iterable[view.Question],
+) -> runtime.Faults:
+    """Ask until the deadline; keep the reason if a service does not answer.
+
+    :returns: the faults, and when they were asked for (monotonic seconds)
+    """
+    end = rt.clock() + _DEADLINE
+    faults: runtime.Faults = {}
+    #: By service: why it is not asked any more.
+    unread: dict[str, str] = {}
+    for key in keys:
+        why = unread.get(key.service, "")
+        if rt.clock() >= end:
+            why = why or _LATE
+        fault = view.Fault(unread=why) if why else _fault(rt, scope, key)
+        unread[key.service] = fault.unread
+        faults[key] = (rt.clock(), fault)
+    return faults
+
+
+def _fault(
+    rt: runtime.Runtime, scope: location.Scope, key: view.Question
+) -> view.Fault:
+    try:
+        if key.service == questions.EVENTS:
+            return _event(rt, scope, key)
+        return _answer(rt, scope, key)
+    except errors.CapiHelmError as error:
+        # The credential may be another one by now.
+        rt.fault_sessions.pop(scope, None)
+        return view.Fault(unread=messages.plain(str(error)))
+
+
+def _event(
+    rt: runtime.Runtime, scope: location.Scope, key: view.Question
+) -> view.Fault:
+    """Return CAPO's last event about an OpenStackServer, if it warns."""
+    management, kind = rt.management, kinds.OPENSTACK_SERVER.name
+    try:
+        events = management.list(
+            kinds.EVENT,
+            scope[0],
+            fields=f"involvedObject.kind={kind},involvedObject.name={key.id}",
+        )
+    except responses.ForbiddenError as error:
+        # Roles that were made for older versions of the driver.
+        management.warn_once(
+            "Events can't be read, so reasons of ports that Neutron refuses "
+            "are missing: apply what `magnum-capi-helm management-cluster "
+            "permissions` prints: %s",
+            error,
+        )
+        return view.Fault()
+    last = max(events, key=_time, default={})
+    if last.get("type") != _WARNING:
+        return view.Fault()
+    return view.Fault(str(last.get("message") or ""))
+
+
+def _time(event: view.Object) -> str:
+    """Return the time of an event, as Kubernetes writes it."""
+    return str(
+        event.get("lastTimestamp")
+        or event.get("eventTime")
+        or view.metadata_of(event).get("creationTimestamp")
+    )
+
+
+def _answer(
+    rt: runtime.Runtime, scope: location.Scope, key: view.Question
+) -> view.Fault:
+    """Return the answer of a service of OpenStack."""
+    # openstacksdk takes long to import, and most processes need none.
+    from magnum_capi_helm.cloud import sessions
+
+    session = rt.fault_sessions.get(scope)
+    if session is None:
+        session = sessions.cluster_session(rt.management, scope, _TIMEOUT)
+    if session is None:
+        return view.Fault(unread=_REFUSED)
+    rt.fault_sessions[scope] = session
+    api = sessions.proxy(session, _PROXIES[key.service])
+    match key.service:
+        case questions.COMPUTE:
+            server = sessions.find(
+                lambda: api.get_server(key.id), f"server {key.id}"
+            )
+            fault = (server and server.fault) or {}
+            since = view.timestamp(fault.get("created"))
+            return view.Fault(str(fault.get("message") or ""), since)
+        case questions.VOLUMES:
+            with sessions.asking(f"messages about volume {key.id}"):
+                return _volume_fault(api, key.id)
+        case _:
+            with sessions.asking(f"load balancer {key.id}"):
+                return _balancer_fault(api, key.id)
+
+
+def _volume_fault(cinder: Any, volume: str) -> view.Fault:
+    """Return Cinder's last message to the user about a volume."""
+    # openstacksdk 4.0 does not know messages.
+    answer = cinder.get(
+        "/messages",
+        params={"resource_uuid": volume},
+        microversion=_MESSAGES,
+        raise_exc=True,
+    )
+    found = answer.json()["messages"]
+    if not found:
+        return view.Fault()
+    last = max(found, key=lambda each: str(each["created_at"]))
+    return view.Fault(
+        f"volume {volume} could not be made: {last['user_message']}"
+    )
+
+
+def _balancer_fault(octavia: Any, name: str) -> view.Fault:
+    """Return that a load balancer is in ERROR; Octavia says no more."""
+    for each in octavia.load_balancers(name=name):
+        if each.provisioning_status == "ERROR":
+            return view.Fault(f"load balancer {name} is in state ERROR")
+    return view.Fault()
+
+
+def _is_due(
+    key: view.Question, cached: tuple[float, view.Fault], now: float
+) -> bool:
+    asked, fault = cached
+    if not questions.is_lasting(key):
+        return True
+    return not fault.message and now - asked >= _AGAIN

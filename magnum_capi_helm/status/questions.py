@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Faults that CAPO does not report, and the service that knows them.
+
+Source: CAPO 0.11 to 0.14, ``reconcileNormal`` and what it calls.
+"""
+
+from __future__ import annotations
+
+import re
+
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import view
+
+COMPUTE = "Nova"
+VOLUMES = "Cinder"
+BALANCERS = "Octavia"
+#: Kubernetes' events of an object, by CAPO.
+EVENTS = "Kubernetes"
+
+_ERROR = "ERROR"
+_DELETE_FAILED = "InstanceDeleteFailed"
+_FAILED_VOLUME = re.compile(r"volume (\S+) is in error state")
+
+
+def is_lasting(question: view.Question) -> bool:
+    """Return whether a fault stays as it is in the state of its object."""
+    return question.service in (COMPUTE, VOLUMES)
+
+
+def about_server(server: view.Object | None) -> view.Question | None:
+    """Return the question about an OpenStackServer, or None.
+
+    CAPO writes no message for a server in ERROR, nor why Cinder could not make
+    a volume. When Neutron refuses a port, it writes no condition at all, only
+    an event. It does not write down that a server went into ERROR while it is
+    being deleted: then its deletion has failed.
+    """
+    if server is None:
+        return None
+    status = view.status_of(server)
+    state = str(status.get("instanceState") or "")
+    instance = str(status.get("instanceID") or "")
+    ready = conditions.preferred(server).get("InstanceReady")
+    if ready is not None and ready.reason == _DELETE_FAILED:
+        state = _DELETE_FAILED
+    if instance:
+        wrong = state in (_ERROR, _DELETE_FAILED)
+        return view.Question(COMPUTE, instance, state) if wrong else None
+    if ready is None:
+        starting = not view.deleting(server)
+        return (
+            view.Question(EVENTS, view.name_of(server)) if starting else None
+        )
+    volume = _FAILED_VOLUME.search(ready.message)
+    return view.Question(VOLUMES, volume[1]) if volume else None
+
+
+def about_network(cluster: view.Object | None) -> view.Question | None:
+    """Return the question about an OpenStackCluster's load balancer, or None.
+
+    CAPO waits more than four minutes for it, also if it is in ERROR, before it
+    writes anything (``waitForLoadBalancerActive`` in loadbalancer.go).
+    """
+    balancer = view.spec_of(cluster).get("apiServerLoadBalancer") or {}
+    settled = view.was_made(cluster) or view.deleting(cluster)
+    if settled or not balancer.get("enabled"):
+        return None
+    # The chart names the OpenStackCluster as the Cluster. The name of its load
+    # balancer is that of getLoadBalancerName.
+    namespace = view.metadata_of(cluster).get("namespace", "")
+    name = f"{namespace}-{view.name_of(cluster)}"
+    return view.Question(BALANCERS, f"k8s-clusterapi-cluster-{name}-kubeapi")

@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
         help="run only the tests that need a lab for themselves, and stop it",
     )
     _single(add)
+    _fault(add)
     _down(add)
     add("wipe", "stop all services and remove all state")
     return top
@@ -117,6 +118,22 @@ def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         action="store_true",
         help="run Magnum as nobody, on read-only file systems, with the "
         "options of 1.4.0, until its next start",
+    )
+
+
+def _fault(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    fault = add("fault", "make or end a fault of the cloud, or list them")
+    fault.add_argument("name", nargs="?")
+    fault.add_argument("state", nargs="?", choices=["on", "off"], default="on")
+    fault.add_argument(
+        "--project", default="demo", help="whose quota is used up"
+    )
+    fault.add_argument(
+        "--left",
+        type=int,
+        default=0,
+        metavar="NUMBER",
+        help="how many more objects the quota allows",
     )
 
 

@@ -115,6 +115,10 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
             from lab.commands import down
 
             down.wipe()
+        case "fault":
+            from lab import faults
+
+            faults.run(options)
         case _:
             from lab.commands import services
 

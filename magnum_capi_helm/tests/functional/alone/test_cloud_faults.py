@@ -139,20 +139,18 @@ class WorkersTest(_OneCluster):
         self.on("volume-type")
         self.make()
         self.complete("CREATE")
-        groups = {
-            "nohost": self._group("nohost", flavor_id="m1.worker.nohost"),
-            "type": self._group(
-                "type",
-                labels={**_VOLUME, "boot_volume_type": faults.VOLUME_TYPE},
-            ),
-        }
+        # One after the other: no poll writes a reason while helm runs.
         no_host = self._of_group("nohost", "no host fits the flavor")
-        no_host.said = self.in_error(groups["nohost"])
+        no_host.said = self.in_error(
+            self._group("nohost", flavor_id="m1.worker.nohost")
+        )
         no_host.reads = "No valid host was found"
+        self.until_named(no_host)
         no_type = self._of_group("type", "no backend has the volume type")
-        no_type.said = self.no_volume(groups["type"])
+        labels = {**_VOLUME, "boot_volume_type": faults.VOLUME_TYPE}
+        no_type.said = self.no_volume(self._group("type", labels=labels))
         no_type.reads = _NO_VOLUME
-        self.until_named(no_host, no_type)
+        self.until_named(no_type)
         self._drop("nohost", no_host)
         self._drop("type", no_type)
         self._quotas_of_workers()
@@ -163,12 +161,13 @@ class WorkersTest(_OneCluster):
         volumes = self._of_group("disk", "Cinder's quota of volumes")
         volumes.said = self.refused(disk, "VolumeLimitExceeded|Maximum number")
         volumes.reads = "Quota exceeded for volumes"
+        self.until_named(volumes)
         self.on("cores")
         cores = self._of_group("cores", "Nova's quota of cores")
         owner = self._group("cores")
         cores.said = self.refused(owner, "Quota exceeded for cores")
         cores.reads = "Quota exceeded for cores"
-        self.until_named(volumes, cores)
+        self.until_named(cores)
         self.on("ports")
         port = self._group("ports")
         ports = self._of_group("ports", "Neutron's quota of ports")

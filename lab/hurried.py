@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cluster API with one wait that is shorter than its own.
+"""Modules of Go with waits that are shorter than their own.
 
-It looks for the API of a new cluster before it can be there, always, and
-again after half a minute: as long as all else that the lab does to make a
-cluster, whose machines need seconds. Here it looks again after three seconds.
+Cluster API looks for the API of a new cluster before it can be there, and
+again after half a minute. The OpenStack provider looks again after 10 or 15
+seconds at what OpenStack makes or deletes, which takes one second here. With
+shorter waits the lab needs half of the time for a cluster.
 """
 
+from collections.abc import Mapping
+import dataclasses
 import os
 import pathlib
 import shutil
@@ -14,17 +17,69 @@ import shutil
 from lab import errors
 from lab import layout
 
-_MODULE = "sigs.k8s.io/cluster-api"
-_WHERE = "controllers/clustercache/cluster_cache.go"
-_THEIRS = "ConnectionCreationRetryInterval: 30 * time.Second"
-_OURS = "ConnectionCreationRetryInterval: 3 * time.Second"
-#: What is different, for whoever wants to know whether to build anew.
-CHANGE = f"{_WHERE} {_OURS}"
 _UNUSED = {"docs", "test", "hack", "cmd/clusterctl"}
 
 
-def mode(original: pathlib.Path, plane: pathlib.Path) -> list[str]:
-    """Words for ``go build`` that let it take the changed sources.
+@dataclasses.dataclass(frozen=True)
+class Module:
+    """A module of Go, and what to change in it.
+
+    ``changes``: for each file, lines of Go and what to write instead
+    """
+
+    path: str
+    changes: Mapping[str, Mapping[str, str]]
+
+    def text(self) -> str:
+        """Return the changes in words, to compare with an earlier build."""
+        return repr(self.changes)
+
+
+CLUSTER_API = Module(
+    "sigs.k8s.io/cluster-api",
+    {
+        "controllers/clustercache/cluster_cache.go": {
+            "ConnectionCreationRetryInterval: 30 * time.Second": (
+                "ConnectionCreationRetryInterval: 3 * time.Second"
+            ),
+        },
+    },
+)
+CAPO = Module(
+    "sigs.k8s.io/cluster-api-provider-openstack",
+    {
+        "controllers/openstackcluster_controller.go": {
+            "RequeueAfter: 5 * time.Second": "RequeueAfter: 2 * time.Second",
+        },
+        "controllers/openstackmachine_controller.go": {
+            "waitForClusterInfrastructureReadyDuration = 15 * time.Second": (
+                "waitForClusterInfrastructureReadyDuration = 2 * time.Second"
+            ),
+            "waitForBuildingInstanceToReconcile        = 10 * time.Second": (
+                "waitForBuildingInstanceToReconcile        = 2 * time.Second"
+            ),
+            "deleteServerRequeueDelay                  = 10 * time.Second": (
+                "deleteServerRequeueDelay                  = 2 * time.Second"
+            ),
+        },
+        "pkg/cloud/services/compute/instance.go": {
+            "retryIntervalInstanceStatus = 10 * time.Second": (
+                "retryIntervalInstanceStatus = time.Second"
+            ),
+        },
+        "pkg/cloud/services/loadbalancer/loadbalancer.go": {
+            "waitForOctaviaLBCleanup        = 15 * time.Second": (
+                "waitForOctaviaLBCleanup        = 2 * time.Second"
+            ),
+        },
+    },
+)
+
+
+def mode(
+    module: Module, original: pathlib.Path, plane: pathlib.Path
+) -> list[str]:
+    """Return words for ``go build`` that let it take the changed sources.
 
     :param original: the module's own sources, which stay as they are
     :param plane: the folder of the go.mod that requires it
@@ -34,24 +89,35 @@ def mode(original: pathlib.Path, plane: pathlib.Path) -> list[str]:
     sources = layout.HURRIED / original.name.replace("@", "-")
     if not sources.exists():
         _copy(original, sources)
-    text = (original / _WHERE).read_text()
-    if text.count(_THEIRS) != 1:
-        raise errors.LabError(
-            f"{original / _WHERE} does not have {_THEIRS!r} once",
-            hint="Look for it there, and mend lab/hurried.py.",
-        )
-    (sources / _WHERE).write_text(text.replace(_THEIRS, _OURS))
-    module = layout.HURRIED / "go.mod"
-    required = (plane / "go.mod").read_text()
-    module.write_text(f"{required}\nreplace {_MODULE} => {sources}\n")
-    shutil.copyfile(plane / "go.sum", layout.HURRIED / "go.sum")
-    return [f"-modfile={module}"]
+    for where, changes in module.changes.items():
+        text = (original / where).read_text()
+        for theirs, ours in changes.items():
+            if text.count(theirs) != 1:
+                raise errors.LabError(
+                    f"{original / where} does not have {theirs!r} once",
+                    hint="Look for it there, and mend lab/hurried.py.",
+                )
+            text = text.replace(theirs, ours)
+        (sources / where).write_text(text)
+    required = sources.with_name(f"{sources.name}.mod")
+    required.write_text(
+        f"{(plane / 'go.mod').read_text()}\n"
+        f"replace {module.path} => {sources}\n"
+    )
+    shutil.copyfile(plane / "go.sum", required.with_suffix(".sum"))
+    return [f"-modfile={required}"]
 
 
 def _copy(original: pathlib.Path, target: pathlib.Path) -> None:
-    """All but tests, whole or not at all; Go's own can't be written to."""
-    shutil.rmtree(layout.HURRIED, ignore_errors=True)
+    """Copy all but tests, whole or not at all; Go's cache is read-only.
+
+    Other versions of the module go.
+    """
+    name = original.name.partition("@")[0]
+    for old in layout.HURRIED.glob(f"{name}-v*"):
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
     fresh = layout.HURRIED / "new"
+    shutil.rmtree(fresh, ignore_errors=True)
     for folder, folders, names in os.walk(original):
         inside = pathlib.Path(folder).relative_to(original)
         folders[:] = [

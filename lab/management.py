@@ -12,6 +12,7 @@ provider ``capo``, its own controllers run, and ``labinfra`` plays the rest.
 from collections.abc import Callable
 import pathlib
 
+from lab import layout
 from lab import manifests
 from lab import planes
 from lab import programs
@@ -183,7 +184,11 @@ def _labinfra(plane: planes.Plane) -> service.Service:
             f"-health-addr={health}",
             f"-endpoint-net={plane.endpoints}",
             f"-zones={','.join(config.ZONES)}",
-            *(("-machines-only",) if provider.real() else ()),
+            *(
+                ("-machines-only", f"-clouds={layout.CLOUDS_YAML}")
+                if provider.real()
+                else ()
+            ),
             "-v=2",
         ),
         layer=5,

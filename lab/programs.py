@@ -33,13 +33,14 @@ CLUSTER_API = cluster_api.MODULE
 _VERSION = f"{CLUSTER_API}/version.gitVersion"
 _HELM = "helm.sh/helm/v3"
 GIGABYTE = 1024**3
+_FASTER = hurried.CLUSTER_API
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
     """What to build, in which module, from which sources of our own.
 
-    ``hurried``: with a Cluster API that waits less; ``loose``: Go may look
+    ``changed``: a module whose waits are shorter in it; ``loose``: Go may look
     beyond the go.mod
     """
 
@@ -47,7 +48,7 @@ class Program:
     package: str
     module: pathlib.Path = PLANE
     sources: pathlib.Path | None = None
-    hurried: bool = False
+    changed: hurried.Module | None = None
     loose: bool = False
 
 
@@ -59,18 +60,33 @@ PROGRAMS = (
         f"{_KUBERNETES}/cmd/kube-controller-manager",
     ),
     Program("kubectl", f"{_KUBERNETES}/cmd/kubectl"),
-    Program("capi-core", CLUSTER_API, hurried=True),
+    Program("capi-core", CLUSTER_API, changed=_FASTER),
     Program(
-        "capi-bootstrap", f"{CLUSTER_API}/bootstrap/kubeadm", hurried=True
+        "capi-bootstrap",
+        f"{CLUSTER_API}/bootstrap/kubeadm",
+        changed=_FASTER,
     ),
-    Program("capi-kcp", f"{CLUSTER_API}/controlplane/kubeadm", hurried=True),
+    Program(
+        "capi-kcp",
+        f"{CLUSTER_API}/controlplane/kubeadm",
+        changed=_FASTER,
+    ),
     Program("helm", f"{_HELM}/cmd/helm"),
     # It has much of Cluster API in it, which is compiled once.
     Program(
-        "labinfra", "./labinfra", sources=PLANE / "labinfra", hurried=True
+        "labinfra",
+        "./labinfra",
+        sources=PLANE / "labinfra",
+        changed=_FASTER,
     ),
     # It can't be tidied: a dependency of its tests is not to be had.
-    Program("capo", definitions.PROVIDER, module=CAPO, loose=True),
+    Program(
+        "capo",
+        definitions.PROVIDER,
+        module=CAPO,
+        changed=hurried.CAPO,
+        loose=True,
+    ),
 )
 
 Other: TypeAlias = cluster_api.Release | None
@@ -89,7 +105,7 @@ def managers(release: cluster_api.Release) -> list[Program]:
             release.called(f"capi-{name}"),
             f"{CLUSTER_API}/{folder}",
             module=release.module,
-            hurried=True,
+            changed=_FASTER,
         )
         for name, folder in release.folders().items()
     ]
@@ -148,7 +164,7 @@ def _sources(program: Program, go: str) -> str:
         golang.version(go),
         _flags(),
         program.package,
-        hurried.CHANGE if program.hurried else "",
+        program.changed.text() if program.changed else "",
         files=files,
     )
 
@@ -196,9 +212,10 @@ def _build(program: Program, go: str) -> None:
     fresh = target.with_suffix(".new")  # the old one may be running
     # With whole paths, each checkout would compile its own Cluster API.
     mode = ["-trimpath", *(["-mod=mod"] if program.loose else [])]
-    if program.hurried:
-        sources = golang.downloaded(go, CLUSTER_API, program.module)
-        mode += hurried.mode(sources, program.module)
+    if program.changed:
+        module = program.changed
+        sources = golang.downloaded(go, module.path, program.module)
+        mode += hurried.mode(module, sources, program.module)
     flags = ["-ldflags", _linked(program)]
     tools.run(
         [go, "build", *mode, *flags, "-o", fresh, program.package],

@@ -11,6 +11,7 @@ from lab import hurried
 _WHERE = "controllers/clustercache/cluster_cache.go"
 _THEIRS = "\t\tConnectionCreationRetryInterval: 30 * time.Second,\n"
 _OURS = "\t\tConnectionCreationRetryInterval: 3 * time.Second,\n"
+_MODULE = hurried.CLUSTER_API
 
 
 class HurriedTest(unittest.TestCase):
@@ -37,7 +38,7 @@ class HurriedTest(unittest.TestCase):
         path.write_text(text)
 
     def test_one_line_of_a_copy_is_different(self) -> None:
-        words = hurried.mode(self.original, self.plane)
+        words = hurried.mode(_MODULE, self.original, self.plane)
         copy = self.result / "capi-v1"
         found = {
             str(path.relative_to(copy)): path.read_text()
@@ -46,22 +47,25 @@ class HurriedTest(unittest.TestCase):
         }
         self.assertEqual({_WHERE: _OURS, "main.go": "package main\n"}, found)
         self.assertEqual(_THEIRS, (self.original / _WHERE).read_text())
-        self.assertEqual([f"-modfile={self.result / 'go.mod'}"], words)
+        required = self.result / "capi-v1.mod"
+        self.assertEqual([f"-modfile={required}"], words)
         self.assertEqual(
             f"module lab\n\nreplace sigs.k8s.io/cluster-api => {copy}\n",
-            (self.result / "go.mod").read_text(),
+            required.read_text(),
         )
-        self.assertEqual("sums\n", (self.result / "go.sum").read_text())
+        sums = self.result / "capi-v1.sum"
+        self.assertEqual("sums\n", sums.read_text())
 
     def test_of_another_release_nothing_old_is_left(self) -> None:
-        hurried.mode(self.original, self.plane)
+        (self.result / "other-v1").mkdir(parents=True)
+        hurried.mode(_MODULE, self.original, self.plane)
         self.original = self.original.rename(
             self.original.with_name("capi@v2")
         )
         self.write("main.go", "package other\n")
-        hurried.mode(self.original, self.plane)
+        hurried.mode(_MODULE, self.original, self.plane)
         self.assertEqual(
-            ["capi-v2", "go.mod", "go.sum"],
+            ["capi-v2", "capi-v2.mod", "capi-v2.sum", "other-v1"],
             sorted(path.name for path in self.result.iterdir()),
         )
         self.assertEqual(
@@ -71,5 +75,5 @@ class HurriedTest(unittest.TestCase):
     def test_a_release_without_that_line_is_found_out(self) -> None:
         self.write(_WHERE, "something else\n")
         with self.assertRaises(errors.LabError) as caught:
-            hurried.mode(self.original, self.plane)
+            hurried.mode(_MODULE, self.original, self.plane)
         self.assertIn("30 * time.Second", caught.exception.message)

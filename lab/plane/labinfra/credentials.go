@@ -26,10 +26,10 @@ func (l *lab) identity(ctx context.Context, c *clusterv1.Cluster) (*corev1.Secre
 	if s, ok := l.seen.identities[cluster]; ok {
 		return s, nil
 	}
-	infra := &infrav1.OpenStackCluster{}
 	key := client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.InfrastructureRef.Name}
-	if err := l.c.Get(ctx, key, infra); err != nil {
-		return nil, err
+	infra, ok := l.seen.infra[key]
+	if !ok {
+		return nil, apierrors.NewNotFound(infrav1.SchemeGroupVersion.WithResource("openstackclusters").GroupResource(), key.Name)
 	}
 	key.Name = infra.Spec.IdentityRef.Name
 	s := &corev1.Secret{}

@@ -29,7 +29,9 @@ func (l *lab) inside(ctx context.Context) {
 	}
 	alive := map[string]map[string]bool{} // cluster -> its machines
 	for i := range clusters.Items {
-		alive[clusterOf(&clusters.Items[i])] = map[string]bool{}
+		o := &clusters.Items[i]
+		alive[clusterOf(o)] = map[string]bool{}
+		l.seen.infra[client.ObjectKeyFromObject(o)] = o
 	}
 	for i := range machines.Items {
 		o := &machines.Items[i]
@@ -38,6 +40,9 @@ func (l *lab) inside(ctx context.Context) {
 		}
 	}
 	l.end(ctx, alive)
+	if err := l.compute.look(ctx); err != nil {
+		klog.ErrorS(err, "Nova")
+	}
 	for i := range machines.Items {
 		o := &machines.Items[i]
 		if alive[clusterOf(o)][o.Name] {
@@ -80,8 +85,13 @@ func (w *workload) names() []string {
 	return found
 }
 
-// kubelet lets a machine join once CAPO says that its server runs.
+// kubelet lets a machine join once CAPO says that its server runs, and stops with the server.
 func (l *lab) kubelet(ctx context.Context, o *infrav1.OpenStackMachine) error {
+	if w := l.get(clusterOf(o)); w != nil {
+		if since, ok := w.joined(o.Name); ok {
+			return l.follow(ctx, w, o.Name, l.compute.runs(ptr.Deref(o.Status.InstanceID, ""), since))
+		}
+	}
 	stuck := strings.Contains(ptr.Deref(o.Spec.Flavor, ""), "stuck") || o.Annotations[holdAnnotation] != ""
 	name := owner(o, "Machine")
 	if !o.Status.Ready || stuck || name == "" {

@@ -36,6 +36,9 @@ func (l *lab) machine(ctx context.Context, o *infrav1.OpenStackMachine, infra *i
 	if o.DeletionTimestamp != nil {
 		return l.endMachine(ctx, o, infra)
 	}
+	if l.hasJoined(o) {
+		return nil
+	}
 	m := &clusterv1.Machine{}
 	if err := l.c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: machineName}, m); err != nil {
 		return err
@@ -122,7 +125,7 @@ func (l *lab) endMachine(ctx context.Context, o *infrav1.OpenStackMachine, infra
 func (l *lab) register(ctx context.Context, o *infrav1.OpenStackMachine, m *clusterv1.Machine, c *clusterv1.Cluster) error {
 	name := c.Namespace + "/" + c.Name
 	w := l.get(name)
-	if (w != nil && w.has(o.Name)) || time.Since(activeSince(o)) < *joinDelay {
+	if time.Since(activeSince(o)) < *joinDelay {
 		return nil
 	}
 	controlPlane := util.IsControlPlaneMachine(m)
@@ -137,6 +140,16 @@ func (l *lab) register(ctx context.Context, o *infrav1.OpenStackMachine, m *clus
 	}
 	joining := node{name: o.Name, provider: *o.Spec.ProviderID, ip: internalIP(o), version: m.Spec.Version, controlPlane: controlPlane}
 	return l.join(ctx, w, c, joining)
+}
+
+// hasJoined tells whether there is nothing left to do for a machine.
+func (l *lab) hasJoined(o *infrav1.OpenStackMachine) bool {
+	w := l.get(clusterOf(o))
+	if w == nil {
+		return false
+	}
+	_, ok := w.joined(o.Name)
+	return ok
 }
 
 // activeSince is when the machine became ready.

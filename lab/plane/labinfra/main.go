@@ -70,6 +70,8 @@ type lab struct {
 	// the kinds have no observedGeneration.
 	addonGenerations map[types.UID]int64
 
+	compute compute
+
 	mu     sync.RWMutex
 	byName map[string]*workload
 	byAddr map[string]*workload
@@ -78,6 +80,7 @@ type lab struct {
 // seen is what one tick has read.
 type seen struct {
 	clusters   map[client.ObjectKey]*clusterv1.Cluster
+	infra      map[client.ObjectKey]*infrav1.OpenStackCluster
 	identities map[client.ObjectKey]*corev1.Secret
 }
 
@@ -159,7 +162,19 @@ func must(err error) {
 
 // reconcile looks at everything once; an error of one object is retried at the next tick.
 func (l *lab) reconcile(ctx context.Context) {
-	l.seen = seen{clusters: map[client.ObjectKey]*clusterv1.Cluster{}, identities: map[client.ObjectKey]*corev1.Secret{}}
+	l.seen = seen{
+		clusters:   map[client.ObjectKey]*clusterv1.Cluster{},
+		infra:      map[client.ObjectKey]*infrav1.OpenStackCluster{},
+		identities: map[client.ObjectKey]*corev1.Secret{},
+	}
+	owners := &clusterv1.ClusterList{}
+	if err := l.c.List(ctx, owners); err != nil {
+		klog.ErrorS(err, "list")
+		return
+	}
+	for i := range owners.Items {
+		l.seen.clusters[client.ObjectKeyFromObject(&owners.Items[i])] = &owners.Items[i]
+	}
 	if *machinesOnly {
 		l.inside(ctx)
 		return
@@ -180,6 +195,7 @@ func (l *lab) reconcile(ctx context.Context) {
 	for i := range clusters.Items {
 		o := &clusters.Items[i]
 		infra[clusterOf(o)] = o
+		l.seen.infra[client.ObjectKeyFromObject(o)] = o
 		complain(l.cluster(ctx, o, left), o)
 	}
 	for i := range machines.Items {

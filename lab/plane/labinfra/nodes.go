@@ -6,10 +6,12 @@ import (
 	"context"
 	"crypto/sha1"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
@@ -41,7 +43,7 @@ func (l *lab) join(ctx context.Context, w *workload, c *clusterv1.Cluster, n nod
 		}
 	}
 	w.mu.Lock()
-	w.nodes[n.name] = true
+	w.nodes[n.name] = &member{since: time.Now(), controlPlane: n.controlPlane}
 	w.mu.Unlock()
 	klog.InfoS("node joined", "cluster", w.name, "node", n.name, "controlPlane", n.controlPlane)
 	return nil
@@ -84,9 +86,41 @@ func nodeCondition(kind corev1.NodeConditionType, status corev1.ConditionStatus,
 	}
 }
 
+// follow lets the node of a server that does not run be unreachable, as the node controller does for a kubelet that
+// writes no status, and makes it ready again when the server runs.
+func (l *lab) follow(ctx context.Context, w *workload, name string, runs bool) error {
+	w.mu.Lock()
+	m := w.nodes[name]
+	changed := m != nil && m.down == runs
+	if changed {
+		m.down = !runs
+	}
+	w.mu.Unlock()
+	if !changed {
+		return nil
+	}
+	klog.InfoS("node", "cluster", w.name, "node", name, "runs", runs)
+	workload := l.mem.GetResourceGroup(w.name).GetClient()
+	o := &corev1.Node{}
+	if err := workload.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
+		return err
+	}
+	ready := nodeCondition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady")
+	if !runs {
+		ready = nodeCondition(corev1.NodeReady, corev1.ConditionUnknown, "NodeStatusUnknown")
+		ready.Message = "Kubelet stopped posting node status."
+	}
+	for i := range o.Status.Conditions {
+		if o.Status.Conditions[i].Type == corev1.NodeReady {
+			o.Status.Conditions[i] = ready
+		}
+	}
+	return workload.Update(ctx, o)
+}
+
 // leave removes what a machine that is deleted has left behind.
 func (l *lab) leave(ctx context.Context, w *workload, name string) {
-	if !w.has(name) {
+	if _, ok := w.joined(name); !ok {
 		return
 	}
 	l.remove(ctx, w, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
@@ -28,7 +29,13 @@ type workload struct {
 	apiCert    *tls.Certificate
 	clients    *x509.CertPool // whom the API server believes
 	etcdCerts  map[string]*tls.Certificate
-	nodes      map[string]bool
+	nodes      map[string]*member
+}
+
+// member is a machine that has joined. Its kubelet stops with its server.
+type member struct {
+	since              time.Time
+	controlPlane, down bool
 }
 
 func (l *lab) get(name string) *workload {
@@ -37,10 +44,15 @@ func (l *lab) get(name string) *workload {
 	return l.byName[name]
 }
 
-func (w *workload) has(node string) bool {
+// joined is when a machine joined, and whether it did.
+func (w *workload) joined(node string) (time.Time, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return w.nodes[node]
+	m := w.nodes[node]
+	if m == nil {
+		return time.Time{}, false
+	}
+	return m.since, true
 }
 
 // start opens the control plane endpoint of a cluster; the authorities are in the cluster's secrets.
@@ -48,7 +60,7 @@ func (l *lab) start(ctx context.Context, c *clusterv1.Cluster, name string) (*wo
 	host := c.Spec.ControlPlaneEndpoint.Host
 	w := &workload{
 		name: name, addr: fmt.Sprintf("%s:%d", host, c.Spec.ControlPlaneEndpoint.Port),
-		clients: x509.NewCertPool(), etcdCerts: map[string]*tls.Certificate{}, nodes: map[string]bool{},
+		clients: x509.NewCertPool(), etcdCerts: map[string]*tls.Certificate{}, nodes: map[string]*member{},
 	}
 	var err error
 	if w.apiCert, err = l.cert(ctx, c, secret.ClusterCA, "kube-apiserver", host); err != nil {
@@ -65,7 +77,7 @@ func (l *lab) start(ctx context.Context, c *clusterv1.Cluster, name string) (*wo
 	}
 	l.mem.AddResourceGroup(name)
 	config := &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: w.tlsConfig}
-	w.srv = &http.Server{Handler: l.handler(), TLSConfig: config}
+	w.srv = &http.Server{Handler: l.handler(w), TLSConfig: config}
 	l.mu.Lock()
 	l.byName[name], l.byAddr[w.addr] = w, w
 	l.mu.Unlock()
@@ -75,10 +87,12 @@ func (l *lab) start(ctx context.Context, c *clusterv1.Cluster, name string) (*wo
 }
 
 // handler tells etcd's traffic, which comes through a forwarded port, from the API's.
-func (l *lab) handler() http.Handler {
+func (l *lab) handler(w *workload) http.Handler {
 	tables := withTables(l.api)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		switch {
+		case !w.answers():
+			panic(http.ErrAbortHandler) // closes the connection
 		case r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc"):
 			l.etcd.ServeHTTP(rw, r)
 		case r.TLS == nil || len(r.TLS.VerifiedChains) == 0:
@@ -99,6 +113,18 @@ func (w *workload) tlsConfig(h *tls.ClientHelloInfo) (*tls.Config, error) {
 	}
 	t.Certificates, t.ClientCAs, t.ClientAuth = []tls.Certificate{*w.apiCert}, w.clients, tls.VerifyClientCertIfGiven
 	return t, nil
+}
+
+// answers tells whether the server of a control plane machine runs.
+func (w *workload) answers() bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, m := range w.nodes {
+		if m.controlPlane && !m.down {
+			return true
+		}
+	}
+	return len(w.nodes) == 0 // the first one is about to join
 }
 
 // drop closes the endpoint of a cluster that is gone.

@@ -248,17 +248,27 @@ class Story:
             left = self._seen.left()
             check(not left, f"{what}: left {left}")
             return
-        row = self._scene.magnum.find(self._seen.uuid)
-        groups = self._scene.magnum.nodegroups(self._seen.uuid)
+        row = self._shown()
         if row is None:
             check(None, f"{what}: it is lost")
             return
-        self._scene.agreement.compare(self._model, row, groups)
+        self._scene.agreement.compare(self._model, row, row["groups"])
         if operation not in ("create", "upgrade"):
             gone = before - self._seen.machines()
             check(not gone, f"{what}: replaced {gone}")
         if operation == "delete group":
             del self._model.counts[orders.GROUP]
+
+    def _shown(self) -> dict[str, Any] | None:
+        """Return the cluster with its groups; None when it is gone.
+
+        A conductor that is frozen holds the answer for a minute.
+        """
+        row = self._seen.found()
+        while row is not None and row["status"].startswith("?"):
+            time.sleep(base.POLL)
+            row = self._seen.found()
+        return row
 
     def _delete_failed(self) -> None:
         """A create that failed leaves a row, which the user deletes."""
@@ -270,5 +280,4 @@ class Story:
         while self._seen.found() is not None and time.monotonic() < ended:
             time.sleep(base.POLL)
         left = self._seen.left()
-        what = f"{self.name} {self.cells[-1]}: left {left}"
-        self._scene.agreement.check(not left, what)
+        self._scene.agreement.check(not left, f"{self.name}: left {left}")

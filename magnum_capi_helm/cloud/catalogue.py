@@ -168,6 +168,7 @@ class Cloud:
             vcpus=int(flavor.vcpus),
             ram=int(flavor.ram),
             disk=int(flavor.disk or 0),
+            ephemeral=int(flavor.ephemeral or 0),
         )
 
     @_once
@@ -221,6 +222,15 @@ class Cloud:
                 if (zone.state or {}).get("available", True)
             ]
         return tuple(sorted(zones))
+
+    # Octavia
+
+    @_once
+    def load_balancer_providers(self) -> tuple[str, ...]:
+        """Return the names of the providers that users may choose, sorted."""
+        with sessions.asking("load balancer providers"):
+            providers = self._api("load-balancer").providers()
+            return tuple(sorted(str(each.name) for each in providers))
 
     # Cinder
 

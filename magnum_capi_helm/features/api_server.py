@@ -34,8 +34,9 @@ LB_PROVIDER = LOAD_BALANCERS.label(
 LB_ALGORITHM = LOAD_BALANCERS.choice(
     "octavia_lb_algorithm",
     ("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
-    help="Algorithm of the load balancers. Default: SOURCE_IP_PORT for the "
-    "provider ovn, which has no other, else ROUND_ROBIN.",
+    help="Algorithm of the load balancers of Services. Default: "
+    "SOURCE_IP_PORT for the provider ovn, which has no other, else "
+    "ROUND_ROBIN. The load balancer of the API always has the default.",
     becomes=(f"{_SECTION}.lb-method",),
 )
 LB_HEALTH_CHECK = LOAD_BALANCERS.switch(
@@ -110,7 +111,8 @@ ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = TOPIC.label(
     (),
     details="an example is 192.0.2.0/24, or 192.0.2.1/32 for one address",
     help="Networks that can reach the Kubernetes API, in addition to the "
-    "networks of the cluster. Default: all networks.",
+    "networks of the cluster. Load balancers of the provider ovn can't "
+    "filter. Default: all networks.",
     aliases=("master_lb_allowed_cidrs",),
     becomes=("apiServer.allowedCIDRs",),
     # In between, the chart writes a field that its provider does not have:
@@ -152,6 +154,15 @@ def _check(cluster: cluster_spec.Cluster) -> None:
         )
     if not api.load_balancer:
         _check_bare(cluster)
+    elif settings[LB_PROVIDER] == _OVN and topic.is_given(
+        settings, ALLOWED_CIDRS
+    ):
+        # The provider drops them without a word: all networks would get in.
+        raise settings.refused(
+            ALLOWED_CIDRS,
+            f"it with another {LB_PROVIDER.name} than {_OVN}, whose load "
+            "balancers can't filter",
+        )
 
 
 def _check_bare(cluster: cluster_spec.Cluster) -> None:

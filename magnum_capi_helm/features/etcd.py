@@ -59,22 +59,23 @@ VOLUME_AZ = TOPIC.text(
 def _check(cluster: cluster_spec.Cluster) -> None:
     settings = cluster.labels
     topic.check_dependents(settings, (KIND, VOLUME_TYPE, VOLUME_AZ), SIZE)
-    if not settings[SIZE] or not _is_local(settings):
+    if not local_size(settings):
         return
     for label in (VOLUME_TYPE, VOLUME_AZ):
         if topic.is_given(settings, label):
             raise settings.refused(label, f"it with {KIND.name}=volume")
 
 
-def _is_local(settings: labels.Values) -> bool:
-    return settings[KIND].lower() == "local"
+def local_size(settings: labels.Values) -> int:
+    """Return the size of the disk on the hypervisor in GB; 0: none."""
+    return settings[SIZE] if settings[KIND].lower() == "local" else 0
 
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings = cluster.labels
     if not settings[SIZE]:
         return {}
-    cinder = () if _is_local(settings) else (VOLUME_TYPE, VOLUME_AZ)
+    cinder = () if local_size(settings) else (VOLUME_TYPE, VOLUME_AZ)
     return {
         KIND.becomes[0]: settings[KIND].capitalize(),
         **topic.changed(settings, SIZE, *cinder),

@@ -62,12 +62,14 @@ class Flavor:
 
     :param ram: MiB
     :param disk: GB of its own disk; 0: it boots from a volume alone
+    :param ephemeral: GB of further disks of the hypervisor
     """
 
     name: str
     vcpus: int
     ram: int
     disk: int
+    ephemeral: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -40,7 +40,26 @@ def resolve(
     requested_labels.check_unknown(cluster)
     cluster_labels = requested_labels.cluster_labels(cluster)
     chart = requested_labels.wanted_chart(cluster_labels)
+    if _api_server(cluster, cluster_labels).load_balancer:
+        _check_provider(cluster_labels, cloud)
     return look_up(cluster, cluster_labels, chart, cloud, release)
+
+
+def _check_provider(
+    cluster_labels: labels.Values, cloud: catalogue.Cloud
+) -> None:
+    """Refuse a provider that Octavia does not have.
+
+    Cluster API's provider would take Octavia's default without a word.
+    """
+    label = api_server.LB_PROVIDER
+    if cluster_labels.given(label) is None:
+        return
+    offered = cloud.load_balancer_providers()
+    if cluster_labels[label] not in offered:
+        raise cluster_labels.refused(
+            label, label.allowed, f"Octavia has {', '.join(offered)}"
+        )
 
 
 def look_up(

@@ -73,6 +73,8 @@ def resolve(
     minimum, maximum = _bounds(row, group_labels)
     boot_disk = _boot_disk(group_labels)
     _check_root_disk(flavor, image, boot_disk)
+    if master:
+        _check_etcd_disk(flavor, group_labels)
     return cluster_spec.NodeGroup(
         name=names.node_group(row.name, outlined.release),
         flavor=flavor.name,
@@ -223,6 +225,19 @@ def _check_root_disk(
         raise errors.InvalidInput(
             f"{what} {size} GB, and the image needs {image.min_disk} GB. "
             f"{of_flavor or 'The'} image is {errors.shown(image.name)}"
+        )
+
+
+def _check_etcd_disk(
+    flavor: cluster_spec.Flavor, group_labels: labels.Values
+) -> None:
+    """Refuse a local disk for etcd that Nova would not make."""
+    if etcd.local_size(group_labels) > flavor.ephemeral:
+        raise group_labels.refused(
+            etcd.SIZE,
+            f"at most the size of the flavor's ephemeral disk, or "
+            f"{etcd.KIND.name}=volume",
+            f"flavor {errors.shown(flavor.name)} has {flavor.ephemeral} GB",
         )
 
 

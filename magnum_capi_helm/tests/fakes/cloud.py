@@ -37,6 +37,7 @@ class FakeCloud:
     default_type: str | None = None
     machine_zones: tuple[str, ...] = ("az1", "az2")
     zones_of_volumes: tuple[str, ...] = ("nova",)
+    providers: tuple[str, ...] = ("amphora", "ovn")
     #: Of all services together; what is not here is plenty.
     limits: dict[str, quota_demand.Quota] = dataclasses.field(
         default_factory=dict
@@ -59,7 +60,7 @@ class FakeCloud:
         """As the real one; a mere name is a flavor that is large enough."""
         found = _find("flavor", ref, self.flavors)
         if isinstance(found, str):
-            return cluster_spec.Flavor(found, vcpus=2, ram=4096, disk=20)
+            return cluster_spec.Flavor(found, 2, 4096, 20, ephemeral=100)
         return found
 
     def keypair(
@@ -115,6 +116,10 @@ class FakeCloud:
     def volume_zones(self) -> tuple[str, ...]:
         """As the real one."""
         return self.zones_of_volumes
+
+    def load_balancer_providers(self) -> tuple[str, ...]:
+        """As the real one."""
+        return self.providers
 
     def quotas(self, service: str) -> dict[str, quota_demand.Quota]:
         """As the real one; Nova tells all of them."""

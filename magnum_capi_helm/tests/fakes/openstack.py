@@ -74,6 +74,11 @@ class FakeOpenStack(
         )
         self.compute_zones = catalogue.FakeZones(mocker, COMPUTE, "az1", "az2")
         self.volume_zones = catalogue.FakeZones(mocker, VOLUME, "nova")
+        mocker.register_uri(
+            "GET",
+            re.compile(f"{BALANCER}/v2(.0)?/lbaas/providers"),
+            json={"providers": [{"name": "ovn"}, {"name": "amphora"}]},
+        )
         self.workloads = workloads.FakeWorkloads(
             mocker, BALANCER, NETWORK, VOLUME
         )

@@ -97,8 +97,14 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.assertEqual(("az1", "az2"), self.cloud.compute_zones())
         self.assertEqual(("nova",), self.cloud.volume_zones())
 
+    def test_providers_of_load_balancers(self) -> None:
+        self.assertEqual(
+            ("amphora", "ovn"), self.cloud.load_balancer_providers()
+        )
+
     def test_zones_and_types_are_asked_for_once(self) -> None:
         for ask in (
+            self.cloud.load_balancer_providers,
             self.cloud.compute_zones,
             self.cloud.volume_zones,
             self.cloud.volume_types,

@@ -28,7 +28,10 @@ class _Cloud:
         return specs.IMAGE
 
     def flavor(self, name: str) -> cluster_spec.Flavor:
-        return cluster_spec.Flavor(name, vcpus=2, ram=4096, disk=20)
+        return cluster_spec.Flavor(name, 2, 4096, 20, ephemeral=100)
+
+    def load_balancer_providers(self) -> tuple[str, ...]:
+        return ("amphora", "ovn")
 
     def compute_zones(self) -> tuple[str, ...]:
         return ("az1", "az2")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from oslotest import base
@@ -77,7 +78,7 @@ class ApiServerTest(base.BaseTestCase):
         self.assertEqual(
             {
                 "enableLoadBalancer": True,
-                "loadBalancerProvider": "ovn",
+                "loadBalancerProvider": "f5",
                 "associateFloatingIP": False,
                 "allowedCidrs": networks,
                 "allowedCIDRs": networks,
@@ -85,11 +86,31 @@ class ApiServerTest(base.BaseTestCase):
             _server(
                 {
                     "api_master_lb_allowed_cidrs": ", ".join(networks),
-                    "octavia_provider": "ovn",
+                    "octavia_provider": "f5",
                 },
                 api=HIDDEN,
             ),
         )
+
+    def test_a_provider_that_would_leave_the_api_open_is_refused(self) -> None:
+        cluster = specs.cluster(
+            {
+                "octavia_provider": "ovn",
+                "master_lb_allowed_cidrs": "192.0.2.0/24",
+            }
+        )
+        error = self.assertRaises(
+            errors.LabelError, api_server.TOPIC.check, cluster
+        )
+        self.assertEqual(
+            "label master_lb_allowed_cidrs: give it with another "
+            "octavia_provider than ovn, whose load balancers can't filter. "
+            "It is '192.0.2.0/24'",
+            str(error),
+        )
+        # An upgrade can't change labels that the cluster has.
+        lasting = cluster.labels.lasting(["api_master_lb_allowed_cidrs"])
+        api_server.TOPIC.check(dataclasses.replace(cluster, labels=lasting))
 
     def test_charts_that_would_leave_the_api_open_are_refused(self) -> None:
         given = {"master_lb_allowed_cidrs": "192.0.2.0/24"}

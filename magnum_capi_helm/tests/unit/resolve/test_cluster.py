@@ -135,6 +135,24 @@ class ResolveTest(ResolveTestCase):
         found = self.resolve(labels={"boot_volume_size": "0"})
         self.assertEqual(0, found.control_plane.boot_disk.size)
 
+    def test_a_provider_of_load_balancers_that_octavia_lacks(self) -> None:
+        labels_ = {"octavia_provider": "f5"}
+        error = self.assertRaises(
+            errors.LabelError, self.resolve, labels=labels_
+        )
+        self.assertEqual(
+            "label octavia_provider: give the name of an Octavia provider, "
+            "such as amphora or ovn. It is 'f5'; Octavia has amphora, ovn",
+            str(error),
+        )
+        self.resolve(
+            uuid=str(uuid.uuid4()), labels={"octavia_provider": "ovn"}
+        )
+        conf.CONF.set_override("api_load_balancer", "requested", "capi_helm")
+        self.resolve(
+            uuid=str(uuid.uuid4()), labels=labels_, master_lb_enabled=False
+        )
+
     def test_only_cnis_that_the_chart_knows_are_passed_on(self) -> None:
         for driver, expected in (
             ("calico", "calico"),

@@ -53,6 +53,8 @@ class GroupsTestCase(base.FlowTestCase):
                 "m1.medium": "m1.medium",
                 "diskless": cluster_spec.Flavor("diskless", 2, 4096, 0),
                 "tight": cluster_spec.Flavor("tight", 2, 4096, 8),
+                "plain": cluster_spec.Flavor("plain", 2, 4096, 20),
+                "local": cluster_spec.Flavor("local", 2, 4096, 20, 4),
             },
             types=("slow", "fast"),
         )
@@ -180,6 +182,30 @@ class DisksTest(GroupsTestCase):
                 docker_volume_size=30, labels={"docker_volume_type": "fast"}
             ).container_disk,
         )
+
+
+class ControlPlaneTest(GroupsTestCase):
+    """Settings of the cluster that only the control plane has."""
+
+    def master(self, flavor: str, **given: str) -> None:
+        self.resolve({"labels": given}, flavor_id=flavor, role="master")
+
+    def test_a_local_disk_for_etcd_that_the_flavor_lacks(self) -> None:
+        given = {
+            "etcd_blockdevice_size": "4",
+            "etcd_blockdevice_type": "local",
+        }
+        error = self.assertRaises(
+            errors.LabelError, self.master, "plain", **given
+        )
+        self.assertEqual(
+            "label etcd_blockdevice_size: give at most the size of the "
+            "flavor's ephemeral disk, or etcd_blockdevice_type=volume. It is "
+            "'4'; flavor 'plain' has 0 GB",
+            str(error),
+        )
+        self.master("local", **given)
+        self.master("plain", **{**given, "etcd_blockdevice_type": "volume"})
 
 
 class NodesTest(GroupsTestCase):

@@ -4,6 +4,7 @@
 
 import argparse
 from collections.abc import Callable
+import pathlib
 
 from lab import cluster_api
 from lab import magnums
@@ -36,6 +37,16 @@ def parser() -> argparse.ArgumentParser:
         "--alone",
         action="store_true",
         help="run only the tests that need a lab for themselves, and stop it",
+    )
+    rows = add("rows", "count the rows of all OpenStack services")
+    rows.add_argument(
+        "--keep", metavar="FILE", type=pathlib.Path, help="write them there"
+    )
+    rows.add_argument(
+        "--since",
+        metavar="FILE",
+        type=pathlib.Path,
+        help="compare with rows that were kept; exit code 1 if there are more",
     )
     _single(add)
     _fault(add)

@@ -115,6 +115,10 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
             from lab.commands import down
 
             down.wipe()
+        case "rows":
+            from lab.commands import rows
+
+            return rows.run(options.keep, options.since)
         case "fault":
             from lab import faults
 

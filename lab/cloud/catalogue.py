@@ -8,12 +8,14 @@ done again.
 
 from collections.abc import Callable
 import pathlib
+import time
 from typing import Any
 
 import openstack
 import openstack.connection
 import yaml
 
+from lab import errors
 from lab import layout
 from lab import provider
 from lab.cloud import config
@@ -40,6 +42,8 @@ VOLUME_TYPE = "ssd"
 # cluster's floating IP.
 _DOCUMENTATION = "203.0.113.0/24"
 _REACHABLE = "127.88.0.0/16"
+# Seconds until all computes are in Placement.
+_PATIENCE = 120.0
 # No host has it, so the scheduler finds none for such a flavor.
 _NO_HOST = {"trait:HW_GPU_API_VULKAN": "required"}
 
@@ -173,6 +177,8 @@ def fill_images() -> None:
 def fill_compute() -> None:
     """Flavors, key pairs, compute hosts in availability zones."""
     databases.add_compute_hosts()
+    if provider.real():
+        _place_zones()
     compute = connect("admin").compute
     for name, (vcpus, ram) in FLAVORS.items():
         flavor = _ensure(
@@ -188,6 +194,39 @@ def fill_compute() -> None:
     for user in USERS:
         own = connect(user).compute
         _ensure(own.find_keypair, own.create_keypair, user)
+
+
+def _place_zones() -> None:
+    """Tell Placement the aggregate of each compute.
+
+    Nova's scheduler asks Placement for the hosts of a zone. Computes register
+    themselves there a moment after Nova's API answers.
+    """
+    admin = connect("admin")
+    placement: Any = admin.placement
+    placement.default_microversion = "1.19"
+    aggregates = [
+        (host, aggregate.uuid)
+        for aggregate in admin.compute.aggregates()
+        for host in aggregate.hosts
+    ]
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        listed = placement.get("/resource_providers").json()
+        providers = {
+            each["name"]: each["uuid"] for each in listed["resource_providers"]
+        }
+        if all(host in providers for host, _ in aggregates):
+            break
+        if time.monotonic() > deadline:
+            raise errors.LabError("Nova's computes are not in Placement")
+        time.sleep(1)
+    for host, aggregate in aggregates:
+        path = f"/resource_providers/{providers[host]}/aggregates"
+        known = placement.get(path).json()
+        if known["aggregates"] != [aggregate]:
+            known["aggregates"] = [aggregate]
+            placement.put(path, json=known).raise_for_status()
 
 
 def fill_volumes() -> None:

@@ -4,9 +4,12 @@
 The lab's load balancers are made by Octavia's noop provider, which does
 nothing, or by the API's half of the amphora provider, which makes the VIP's
 port in Neutron. Nobody reports back, and what the API wrote as pending would
-stay so: here it is settled, in Octavia's own tables.
+stay so: here it is settled, in Octavia's own tables. While the file
+``fail`` beside the configuration names a project, it is settled as by a worker
+that fails there.
 """
 
+import pathlib
 import sys
 import threading
 import time
@@ -25,48 +28,92 @@ _TABLES = (
     "l7policy",
     "l7rule",
 )
+# Rows that go with their parents.
+_CHILDREN = (
+    ("listener", "load_balancer"),
+    ("pool", "load_balancer"),
+    ("health_monitor", "pool"),
+    ("member", "pool"),
+    ("l7policy", "listener"),
+    ("l7rule", "l7policy"),
+)
 _PAUSE = 0.5
 _GOES = "provisioning_status = 'PENDING_DELETE'"
 _COMES = "provisioning_status IN ('PENDING_CREATE', 'PENDING_UPDATE')"
-_PORTS = (
-    "SELECT vip.port_id FROM vip JOIN load_balancer"
+_GOING = (
+    "SELECT load_balancer.id,"
+    " CASE WHEN vip.octavia_owned THEN vip.port_id END"
+    " FROM load_balancer LEFT JOIN vip"
     " ON load_balancer.id = vip.load_balancer_id"
-    " WHERE vip.octavia_owned AND provisioning_status = 'PENDING_DELETE'"
+    " WHERE provisioning_status = 'PENDING_DELETE'"
 )
+_GONE = (
+    "UPDATE load_balancer SET provisioning_status = 'DELETED'"
+    " WHERE id = ANY(%s)"
+)
+
+
+def _failures() -> list[str]:
+    """Return what Octavia's worker writes when it fails to make something.
+
+    A load balancer is in ERROR then. One that has a part in ERROR is ACTIVE
+    (``LoadBalancerIDToErrorOnRevertTask``, ``ListenerToErrorOnRevertTask`` and
+    the like in octavia/controller/worker/v2/tasks/lifecycle_tasks.py).
+    """
+    # Names of tables are constants.
+    failed = [
+        f"UPDATE {table} SET provisioning_status = 'ERROR'"  # noqa: S608
+        f" WHERE project_id = %s AND {_COMES}"
+        for table in _TABLES[1:]
+    ]
+    return [
+        "UPDATE load_balancer SET provisioning_status = 'ERROR'"
+        " WHERE project_id = %s AND provisioning_status = 'PENDING_CREATE'",
+        *failed,
+    ]
 
 
 def _statements() -> list[str]:
     """What goes is gone, with all that it has; what comes is there."""
     # Names of tables are constants.
-    gone = [
-        f"UPDATE {table} SET provisioning_status = 'DELETED'"  # noqa: S608
-        f" WHERE load_balancer_id IN"
-        f" (SELECT id FROM load_balancer WHERE {_GOES})"
-        for table in ("listener", "pool")
-    ]
+    gone = []
     for table in _TABLES:
-        gone.append(
-            f"UPDATE {table} SET provisioning_status = 'DELETED'"  # noqa: S608
-            f" WHERE {_GOES}"
-        )
+        if table != "load_balancer":
+            gone.append(
+                f"UPDATE {table} SET provisioning_status ="  # noqa: S608
+                f" 'DELETED' WHERE {_GOES}"
+            )
         gone.append(
             f"UPDATE {table} SET provisioning_status = 'ACTIVE',"  # noqa: S608
             f" operating_status = 'ONLINE' WHERE {_COMES}"
         )
+    gone += [
+        f"UPDATE {table} SET provisioning_status = 'DELETED'"  # noqa: S608
+        f" WHERE provisioning_status <> 'DELETED' AND {parent}_id IN"
+        f" (SELECT id FROM {parent} WHERE provisioning_status = 'DELETED')"
+        for table, parent in _CHILDREN
+    ]
     return gone
 
 
-def settle(database: str, ports: "Ports") -> None:
-    """Settle what is pending, until killed."""
-    statements = _statements()
+def settle(database: str, ports: "Ports", fail: pathlib.Path) -> None:
+    """Settle what is pending, until killed.
+
+    :param fail: while it exists, the project that it names gets nothing new
+    """
+    statements, failures = _statements(), _failures()
     connection = None
     while True:
         try:
             if connection is None:
                 connection = psycopg2.connect(database)
                 connection.autocommit = True
-            ports.delete(connection)
+            _delete(connection, ports)
             with connection.cursor() as cursor:
+                if fail.exists():
+                    project = fail.read_text()
+                    for statement in failures:
+                        cursor.execute(statement, (project,))
                 for statement in statements:
                     cursor.execute(statement)
         except psycopg2.Error as error:
@@ -83,22 +130,33 @@ class Ports:
     def __init__(self) -> None:
         self._driver: Any = None
 
-    def delete(self, connection: psycopg2.extensions.connection) -> None:
-        """Delete those of load balancers that are about to go."""
-        with connection.cursor() as cursor:
-            cursor.execute(_PORTS)
-            identifiers = [row[0] for row in cursor]
-        for identifier in identifiers:
-            if self._driver is None:
-                self._driver = _network_driver()
-            self._driver.delete_port(identifier)
+    def delete(self, port: str) -> None:
+        """Delete a port."""
+        if self._driver is None:
+            self._driver = _network_driver()
+        self._driver.delete_port(port)
 
 
 class NoPorts(Ports):
     """Those of the noop provider, which are in no Neutron."""
 
-    def delete(self, connection: psycopg2.extensions.connection) -> None:
+    def delete(self, port: str) -> None:
         """Delete nothing."""
+
+
+def _delete(connection: psycopg2.extensions.connection, ports: Ports) -> None:
+    """Delete load balancers that are to go, after the ports of their VIPs.
+
+    One that comes to it in between would keep its port.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_GOING)
+        going = cursor.fetchall()
+        for _, port in going:
+            if port:
+                ports.delete(port)
+        if going:
+            cursor.execute(_GONE, ([balancer for balancer, _ in going],))
 
 
 def _network_driver() -> Any:
@@ -107,10 +165,37 @@ def _network_driver() -> Any:
     return utils.get_network_driver()
 
 
+def _add_ovn() -> None:
+    """Let Octavia have a provider ovn with that provider's one algorithm.
+
+    The real one needs OVN; everything else is amphora's API half.
+    """
+    from octavia.api.drivers import driver_factory
+    from octavia.api.drivers.amphora_driver.v2 import driver
+
+    class Ovn(driver.AmphoraProviderDriver):  # type: ignore[misc]
+        def _validate_pool_algorithm(self, pool: Any) -> None:
+            if pool.lb_algorithm != "SOURCE_IP_PORT":
+                raise ValueError(pool.lb_algorithm)
+
+    others = driver_factory.get_driver
+
+    def get_driver(provider: Any) -> Any:
+        if provider != "ovn":
+            return others(provider)
+        ovn = Ovn()
+        ovn.name = provider
+        return ovn
+
+    driver_factory.get_driver = get_driver
+
+
 def main(port: int, database: str, options: list[str]) -> None:
     """Serve until killed."""
     # Octavia parses the command line when its module is imported.
     sys.argv = ["octavia-api", *options]
+    # Octavia forgets providers that it can't load when it is imported.
+    _add_ovn()
     from octavia.wsgi import api
 
     from octavia.common import config  # isort: skip
@@ -119,7 +204,10 @@ def main(port: int, database: str, options: list[str]) -> None:
     ports = Ports() if real else NoPorts()
     # The driver's name in it is SQLAlchemy's.
     plain = database.replace("+psycopg2", "")
-    threading.Thread(target=settle, args=(plain, ports), daemon=True).start()
+    fail = pathlib.Path(options[-1]).with_name("fail")
+    threading.Thread(
+        target=settle, args=(plain, ports, fail), daemon=True
+    ).start()
     wsgi.Server(("127.0.0.1", port), api.application, numthreads=8).start()
 
 

@@ -35,7 +35,7 @@ _FILLS = {
     "identity": ("keystone",),
     "network": ("neutron", _IDENTITY),
     "images": ("glance", _IDENTITY),
-    "compute": ("nova", _IDENTITY),
+    "compute": ("nova", "placement", _IDENTITY),
     "volumes": ("cinder", _IDENTITY),
 }
 

@@ -25,8 +25,8 @@ class Magnum:
     """Clusters and templates of the demo project."""
 
     def __init__(self) -> None:
-        self._connection = catalogue.connect("demo")
-        self._api: Any = self._connection.container_infrastructure_management
+        connection = catalogue.connect("demo")
+        self._api: Any = connection.container_infrastructure_management
 
     def state(self, name: str) -> State | None:
         """The cluster's state; None when there is no such cluster."""
@@ -56,10 +56,3 @@ class Magnum:
     def _gone(delete: Callable[[str], Any], name: str) -> None:
         with contextlib.suppress(openstack.exceptions.NotFoundException):
             delete(name)
-
-    def application_credentials(self) -> list[str]:
-        """The application credentials that the demo user has in Keystone."""
-        identity: Any = self._connection.identity
-        user = self._connection.current_user_id
-        found = identity.application_credentials(user)
-        return [credential.name for credential in found]

@@ -3,7 +3,8 @@
 """What exists because of clusters, to prove that a deleted one left nothing.
 
 Other clusters may live in the lab, so what counts is the difference between
-two looks: one before the cluster was made, one after it was deleted.
+two looks: one before the cluster was made, one after it was deleted. Looks
+have OpenStack's rows, too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,8 @@ import time
 from typing import Any
 
 from lab import postgres
-from lab.demo import cloud
+from lab.cloud import catalogue
+from lab.cloud import rows
 from lab.demo import kube
 
 Look = Mapping[str, frozenset[str]]
@@ -26,7 +28,7 @@ _TABLES = {
 _OTHERS = "deployments,serviceaccounts,roles,rolebindings,configmaps"
 
 
-def look(magnum: cloud.Magnum) -> Look:
+def look() -> Look:
     """Everything there is now, by what it is."""
     secrets = kube.get("secrets", "--all-namespaces")
     found = {
@@ -35,9 +37,21 @@ def look(magnum: cloud.Magnum) -> Look:
         "Secrets": _names(s for s in secrets if s["type"] != _HELM),
         "Leases": _names(kube.get("leases", "--all-namespaces")),
         "other Kubernetes objects": _names(_others()),
-        "application credentials": frozenset(magnum.application_credentials()),
     }
-    return {**found, **_rows()}
+    return {**found, **_rows(), **_openstack()}
+
+
+def _openstack() -> dict[str, frozenset[str]]:
+    """Rows of OpenStack by kind, without those that stay."""
+    cloud = rows.Cloud(catalogue.connect("admin").session)
+    return {
+        kind: frozenset(
+            f"{rows.called(row)} ({row['id']})"
+            for row in listed
+            if (kind, rows.called(row)) not in rows.EXCUSED
+        )
+        for kind, listed in cloud.all_rows().items()
+    }
 
 
 def _names(items: Iterable[dict[str, Any]]) -> frozenset[str]:
@@ -66,11 +80,11 @@ def _rows() -> dict[str, frozenset[str]]:
     return found
 
 
-def left(magnum: cloud.Magnum, before: Look) -> Look:
+def left(before: Look) -> Look:
     """What is there now and was not before, once it has settled."""
     deadline = time.monotonic() + _PATIENCE
     while True:
-        now = look(magnum)
+        now = look()
         found = {what: now[what] - before[what] for what in now}
         if not any(found.values()) or time.monotonic() > deadline:
             return found

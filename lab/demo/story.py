@@ -22,7 +22,7 @@ def run(*, keep: bool) -> int:
     """Tell it; 0 when everything went as told."""
     magnum = cloud.Magnum()
     _clear(magnum)
-    before = remains.look(magnum)
+    before = remains.look()
     log = timing.Log()
     parts = [_create(magnum, log)]
     kubeconfig = _connect()
@@ -35,7 +35,7 @@ def run(*, keep: bool) -> int:
     parts.append(_delete(magnum, log))
     terminal.heading("What took how long")
     print(timing.table(parts))
-    return _prove(remains.left(magnum, before))
+    return _prove(remains.left(before))
 
 
 def _clear(magnum: cloud.Magnum) -> None:

@@ -10,7 +10,8 @@ package ``alone``, and only they may control services.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+import functools
 import logging
 import os
 import pathlib
@@ -22,6 +23,8 @@ from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 from oslotest import base
 
+from lab import provider
+from lab.cloud import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.kubernetes import kinds
@@ -263,27 +266,41 @@ class LabCase(base.BaseTestCase):
 
     # Looking
 
-    def assert_all_gone(self, release: str) -> None:
-        """Fail if an object of a deleted release stays.
+    @functools.cached_property
+    def openstack(self) -> rows.Cloud:
+        """OpenStack as its administrator sees it."""
+        return rows.Cloud(magnum_api.keystone_session("admin"))
+
+    def assert_all_gone(self, release: str, but: Collection[str] = ()) -> None:
+        """Fail if anything of a deleted release stays.
 
         A poll that began before another one finished holds the Lease a
         moment longer than the row exists.
+
+        :param but: IDs of OpenStack's rows that stay
         """
         self.until(
-            lambda: not self.left_of(release),
+            lambda: not self.left_of(release, but),
             10,
-            lambda: f"left: {self.left_of(release)}",
+            lambda: f"left: {self.left_of(release, but)}",
         )
 
-    def left_of(self, release: str) -> list[str]:
-        """What the management cluster still has of a release."""
-        return [
+    def left_of(self, release: str, but: Collection[str] = ()) -> list[str]:
+        """Return what the management cluster and OpenStack have of a release.
+
+        :param but: IDs of OpenStack's rows that stay
+        """
+        left = [
             f"{kind.name} {each['metadata']['name']}"
             for kind in kinds.ALL
             if kind is not kinds.NAMESPACE
             for each in self.plane.list(kind, self.namespace)
             if release in each["metadata"]["name"]
         ]
+        # Without the provider's own controllers OpenStack has no rows.
+        if provider.real():
+            left += self.openstack.left_of(release, but)
+        return left
 
     def credentials_of(self, cluster: str) -> list[dict[str, Any]]:
         """The user's application credentials for a cluster."""

@@ -13,7 +13,7 @@ from typing import Any
 from lab import fault_table
 from lab import faults
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.tests.functional import cloud_faults
+from magnum_capi_helm.tests.functional.provider import cloud_faults
 
 _AGAIN = "a new machine (``kubectl delete machine``)"
 _NO_VOLUME = "Could not find any available weighted backend"

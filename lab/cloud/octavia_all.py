@@ -4,9 +4,9 @@
 The lab's load balancers are made by Octavia's noop provider, which does
 nothing, or by the API's half of the amphora provider, which makes the VIP's
 port in Neutron. Nobody reports back, and what the API wrote as pending would
-stay so: here it is settled, in Octavia's own tables. While the file
-``fail`` beside the configuration names a project, it is settled as by a worker
-that fails there.
+stay so: here it is settled, in Octavia's own tables. While the file ``fail``
+beside the configuration names a project, it is settled as by a worker that
+fails there.
 """
 
 import pathlib

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import dataclasses
+import functools
 from typing import Any
 
 from magnum_capi_helm import runtime
@@ -129,9 +130,11 @@ def _event(
     """Return CAPO's last event about an OpenStackServer, if it warns."""
     management, kind = rt.management, kinds.OPENSTACK_SERVER.name
     try:
-        events = management.list(
+        events, _ = management.scan(
             kinds.EVENT,
             scope[0],
+            "",
+            functools.partial(responses.decoded, responses.decode_json),
             fields=f"involvedObject.kind={kind},involvedObject.name={key.id}",
         )
     except responses.ForbiddenError as error:
@@ -143,7 +146,7 @@ def _event(
             error,
         )
         return view.Fault()
-    last = max(events, key=_time, default={})
+    last: view.Object = max(events, key=_time, default={})
     if last.get("type") != _WARNING:
         return view.Fault()
     return view.Fault(str(last.get("message") or ""))

@@ -163,14 +163,12 @@ class Client:
         namespace: str | None,
         selector: str = "",
         *,
-        fields: str = "",
         metadata_only: bool = False,
     ) -> Objects:
         """Return all objects that match, page by page.
 
         :param namespace: None for all namespaces
         :param selector: label selector
-        :param fields: field selector
         :param metadata_only: without spec, status and data
         :returns: an empty list also for an optional kind that is not served
         """
@@ -181,12 +179,7 @@ class Client:
             return self._typed(kind, obj)
 
         return self.scan(
-            kind,
-            namespace,
-            selector,
-            convert,
-            fields=fields,
-            metadata_only=metadata_only,
+            kind, namespace, selector, convert, metadata_only=metadata_only
         )[0]
 
     def scan(
@@ -204,6 +197,7 @@ class Client:
 
         :param convert: gets the JSON of an object; a page is dropped when
             its objects are converted
+        :param fields: field selector
         :param cached: read from the API server's cache, which may be a
             moment old; all in one page
         """

@@ -226,15 +226,10 @@ class ReleaseObjects:
         )
 
     def infrastructure(self) -> view.View:
-        """Return only the objects about which OpenStack may be asked.
-
-        A cluster that is ready has none.
-        """
-        return view.View(
-            self.release,
-            infrastructure=self._decode_one(_OPENSTACK_CLUSTER),
-            servers=self._decode(_OPENSTACK_SERVER),
-        )
+        """Return the objects that OpenStack may know more about."""
+        cluster = self._decode_one(_OPENSTACK_CLUSTER)
+        servers = self._decode(_OPENSTACK_SERVER)
+        return view.View(self.release, infrastructure=cluster, servers=servers)
 
     def _decode(self, query: Query) -> tuple[view.Object, ...]:
         items = self.items.get(query, ())
@@ -244,8 +239,7 @@ class ReleaseObjects:
         return next(iter(self._decode(query)), None)
 
 
-#: Releases from which on following all objects is cheaper than listing
-#: theirs: measured with 10 to 1,000 clusters, see the sizing page.
+#: Releases from which on following all objects costs less than listing theirs.
 FOLLOW_FROM = 50
 #: Releases that a LIST names at most: proxies take URLs of 8 KiB.
 _NAMED = 100

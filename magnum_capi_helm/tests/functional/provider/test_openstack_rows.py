@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings, and the OpenStack objects that they end in.
-
-Two clusters have every label and field that ends in an OpenStack object: one
-in a network that CAPO makes, one in a network of the user. The tables name the
-object and the value that OpenStack has.
-"""
+"""Each setting of ``openstack_settings.py`` is in OpenStack."""
 
 from __future__ import annotations
 
@@ -18,568 +13,10 @@ from lab.cloud import rows
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional.provider import cloud_rows
+from magnum_capi_helm.tests.functional.provider import (
+    openstack_settings as settings,
+)
 from magnum_capi_helm.tests.functional.provider import project
-
-Row = cloud_rows.Row
-
-#: A subnet of the user on loopback: the lab answers for the cluster's API
-#: there, without a floating IP.
-_OWN_CIDR = "127.92.0.0/24"
-_OWN_VIP = "127.92.0.10"
-
-_MASTER = "control-plane"
-_WORKER = "default-worker"
-_EXTRA = "extra"
-
-#: Settings of the cluster in CAPO's network.
-MANAGED_TEMPLATE = {
-    "image_id": "ubuntu-v1.34.2",
-    "flavor_id": "m1.worker",
-    "master_flavor_id": "m1.control",
-    "external_network_id": "public",
-    "dns_nameserver": "192.0.2.53,192.0.2.54",
-    "docker_volume_size": 3,
-    "floating_ip_enabled": False,
-}
-MANAGED_CLUSTER: dict[str, Any] = {
-    "master_count": 3,
-    "node_count": 2,
-    "keypair": "demo",
-}
-MANAGED_LABELS = {
-    "boot_volume_size": "21",
-    "boot_volume_type": "ssd",
-    "boot_volume_availability_zone": "nova",
-    "docker_volume_type": "ssd",
-    "availability_zone": "az2",
-    "control_plane_availability_zones": "az1,az2",
-    "server_group_policies": "soft-anti-affinity",
-    "fixed_subnet_cidr": "10.77.8.0/24",
-    "master_lb_floating_ip_enabled": "true",
-    "api_server_floating_ip": "ADDRESS",
-    "api_master_lb_allowed_cidrs": "192.0.2.0/24",
-    "octavia_provider": "amphora",
-    "octavia_lb_algorithm": "LEAST_CONNECTIONS",
-    "etcd_blockdevice_size": "4",
-    "etcd_blockdevice_type": "volume",
-    "etcd_blockdevice_volume_type": "ssd",
-    "etcd_blockdevice_volume_az": "nova",
-}
-#: Setting, value, kind and name of the object, its field, the value there.
-MANAGED = (
-    Row(
-        "template image_id",
-        "ubuntu-v1.34.2",
-        "boot volume",
-        _MASTER,
-        "volume_image_metadata.image_id",
-        "ubuntu-v1.34.2",
-    ),
-    Row(
-        "template flavor_id",
-        "m1.worker",
-        "server",
-        _WORKER,
-        "flavor.original_name",
-        "m1.worker",
-    ),
-    Row(
-        "template master_flavor_id",
-        "m1.control",
-        "server",
-        _MASTER,
-        "flavor.original_name",
-        "m1.control",
-    ),
-    Row(
-        "template external_network_id",
-        "public",
-        "router",
-        "",
-        "external_gateway_info.network_id",
-        "public",
-    ),
-    Row(
-        "template external_network_id",
-        "public",
-        "floating IP",
-        "",
-        "floating_network_id",
-        "public",
-    ),
-    Row(
-        "template dns_nameserver",
-        "192.0.2.53,192.0.2.54",
-        "subnet",
-        "",
-        "dns_nameservers",
-        ["192.0.2.53", "192.0.2.54"],
-    ),
-    Row(
-        "template docker_volume_size",
-        "3",
-        "container volume",
-        _MASTER,
-        "size",
-        3,
-    ),
-    Row(
-        "template docker_volume_size",
-        "3",
-        "container volume",
-        _WORKER,
-        "size",
-        3,
-    ),
-    Row("cluster keypair", "demo", "server", _MASTER, "key_name", "demo"),
-    Row("cluster keypair", "demo", "server", _WORKER, "key_name", "demo"),
-    Row("cluster master_count", "3", "server", _MASTER, "number", 3),
-    Row("cluster master_count", "3", "member", "", "number", 3),
-    Row("cluster node_count", "2", "server", _WORKER, "number", 2),
-    Row(
-        "cluster name",
-        "NAME",
-        "server",
-        _WORKER,
-        "metadata",
-        {
-            "magnum_cluster_name": "NAME",
-            "magnum_cluster_uuid": "UUID",
-            "magnum_template_name": "TEMPLATE",
-        },
-    ),
-    Row(
-        "label boot_volume_size",
-        "21",
-        "boot volume",
-        _WORKER,
-        "size",
-        21,
-    ),
-    Row(
-        "label boot_volume_type",
-        "ssd",
-        "boot volume",
-        _WORKER,
-        "volume_type",
-        "ssd",
-    ),
-    Row(
-        "label boot_volume_availability_zone",
-        "nova",
-        "boot volume",
-        _WORKER,
-        "availability_zone",
-        "nova",
-    ),
-    Row(
-        "label docker_volume_type",
-        "ssd",
-        "container volume",
-        _WORKER,
-        "volume_type",
-        "ssd",
-    ),
-    Row(
-        "label availability_zone",
-        "az2",
-        "server",
-        _WORKER,
-        "OS-EXT-AZ:availability_zone",
-        "az2",
-    ),
-    Row(
-        "label control_plane_availability_zones",
-        "az1,az2",
-        "server",
-        _MASTER,
-        "OS-EXT-AZ:availability_zone",
-        ["az1", "az2"],
-    ),
-    Row(
-        "label server_group_policies",
-        "soft-anti-affinity",
-        "server group",
-        "default-master",
-        "policy",
-        "soft-anti-affinity",
-    ),
-    Row(
-        "label server_group_policies",
-        "soft-anti-affinity",
-        "server group",
-        "default-master",
-        "servers",
-        3,
-    ),
-    Row(
-        "label server_group_policies",
-        "soft-anti-affinity",
-        "server group",
-        _WORKER,
-        "servers",
-        2,
-    ),
-    Row(
-        "label fixed_subnet_cidr",
-        "10.77.8.0/24",
-        "subnet",
-        "",
-        "cidr",
-        "10.77.8.0/24",
-    ),
-    Row(
-        "label master_lb_floating_ip_enabled",
-        "true",
-        "floating IP",
-        "",
-        "number",
-        1,
-    ),
-    Row(
-        "label api_server_floating_ip",
-        "ADDRESS",
-        "floating IP",
-        "",
-        "floating_ip_address",
-        "ADDRESS",
-    ),
-    Row(
-        "label api_server_floating_ip",
-        "ADDRESS",
-        "floating IP",
-        "",
-        "port_id",
-        "the load balancer's port",
-    ),
-    Row(
-        "label api_master_lb_allowed_cidrs",
-        "192.0.2.0/24",
-        "listener",
-        "",
-        "allowed_cidrs",
-        ["10.77.8.0/24", "192.0.2.0/24", "ROUTER/32"],
-    ),
-    Row(
-        "label octavia_provider",
-        "amphora",
-        "load balancer",
-        "",
-        "provider",
-        "amphora",
-    ),
-    Row(
-        "label octavia_lb_algorithm",
-        "LEAST_CONNECTIONS",
-        "pool",
-        "",
-        "lb_algorithm",
-        "ROUND_ROBIN",
-    ),
-    Row(
-        "label etcd_blockdevice_size",
-        "4",
-        "etcd volume",
-        _MASTER,
-        "size",
-        4,
-    ),
-    Row(
-        "label etcd_blockdevice_type",
-        "volume",
-        "attached volume",
-        _MASTER,
-        "tag",
-        [None, "containers", "etcd"],
-    ),
-    Row(
-        "label etcd_blockdevice_volume_type",
-        "ssd",
-        "etcd volume",
-        _MASTER,
-        "volume_type",
-        "ssd",
-    ),
-    Row(
-        "label etcd_blockdevice_volume_az",
-        "nova",
-        "etcd volume",
-        _MASTER,
-        "availability_zone",
-        "nova",
-    ),
-    # Objects that every cluster has.
-    Row("", "", "load balancer", "", "number", 1),
-    Row("", "", "health monitor", "", "type", "TCP"),
-    Row("", "", "listener", "", "protocol_port", 6443),
-    Row("", "", "member", "", "protocol_port", 6443),
-    Row(
-        "",
-        "",
-        "port",
-        f"{_MASTER} 0",
-        "security_groups",
-        ["CAPO's group controlplane"],
-    ),
-    Row(
-        "",
-        "",
-        "port",
-        f"{_WORKER} 0",
-        "security_groups",
-        ["CAPO's group worker"],
-    ),
-    Row(
-        "",
-        "",
-        "rule",
-        "controlplane Kubernetes API",
-        "port_range_max",
-        6443,
-    ),
-    Row(
-        "",
-        "",
-        "rule",
-        "worker Node Port Services",
-        "remote_ip_prefix",
-        ["10.77.8.0/24", None],
-    ),
-    Row("", "", "application credential", "", "unrestricted", False),
-    Row(
-        "",
-        "",
-        "application credential",
-        "",
-        "roles",
-        ["member", "reader"],
-    ),
-)
-
-#: Settings of the cluster in a network of the user, and of its second group.
-OWN_TEMPLATE = {
-    "image_id": "ubuntu-v1.35.1",
-    "apiserver_port": 8443,
-    "fixed_network": "NETWORK",
-    "fixed_subnet": "SUBNET",
-}
-OWN_CLUSTER: dict[str, Any] = {
-    "floating_ip_enabled": False,
-    "docker_volume_size": 4,
-}
-OWN_LABELS = {
-    "api_server_fixed_ip": _OWN_VIP,
-    "octavia_provider": "ovn",
-    "etcd_blockdevice_size": "2",
-    "etcd_blockdevice_type": "local",
-    "extra_network_names": "EXTRA",
-    "volumes_policy": "delete",
-}
-OWN_GROUP = {
-    "image_id": "ubuntu-v1.35.1",
-    "flavor_id": "m1.control",
-    "docker_volume_size": 5,
-    "node_count": 1,
-}
-OWN_GROUP_LABELS = {
-    "availability_zone": "az1",
-    "boot_volume_size": "22",
-    "boot_volume_availability_zone": "nova",
-    "server_group_policies": "soft-affinity",
-    "extra_network_names": "EXTRA",
-    "extra_network_port_security": "false",
-}
-OWN = (
-    Row(
-        "template image_id",
-        "ubuntu-v1.35.1",
-        "server",
-        _WORKER,
-        "image.id",
-        "ubuntu-v1.35.1",
-    ),
-    Row(
-        "template apiserver_port",
-        "8443",
-        "listener",
-        "",
-        "protocol_port",
-        8443,
-    ),
-    Row(
-        "template apiserver_port", "8443", "member", "", "protocol_port", 8443
-    ),
-    Row(
-        "template apiserver_port",
-        "8443",
-        "rule",
-        "controlplane Kubernetes API",
-        "port_range_max",
-        6443,
-    ),
-    Row(
-        "template fixed_network",
-        "NETWORK",
-        "port",
-        f"{_WORKER} 0",
-        "network_id",
-        "NETWORK",
-    ),
-    Row("template fixed_network", "NETWORK", "network", "", "number", 0),
-    Row("template fixed_network", "NETWORK", "router", "", "number", 0),
-    Row(
-        "template fixed_subnet",
-        "SUBNET",
-        "port",
-        f"{_WORKER} 0",
-        "subnets",
-        ["SUBNET"],
-    ),
-    Row(
-        "template fixed_subnet",
-        "SUBNET",
-        "load balancer",
-        "",
-        "vip_subnet_id",
-        "SUBNET",
-    ),
-    Row(
-        "cluster floating_ip_enabled", "false", "floating IP", "", "number", 0
-    ),
-    Row(
-        "cluster docker_volume_size",
-        "4",
-        "container volume",
-        _WORKER,
-        "size",
-        4,
-    ),
-    Row(
-        "label api_server_fixed_ip",
-        _OWN_VIP,
-        "load balancer",
-        "",
-        "vip_address",
-        _OWN_VIP,
-    ),
-    Row(
-        "label octavia_provider", "ovn", "load balancer", "", "provider", "ovn"
-    ),
-    Row(
-        "label octavia_provider",
-        "ovn",
-        "pool",
-        "",
-        "lb_algorithm",
-        "SOURCE_IP_PORT",
-    ),
-    Row(
-        "label octavia_provider",
-        "ovn",
-        "rule",
-        "worker",
-        "remote_ip_prefix",
-        "0.0.0.0/0",
-    ),
-    Row(
-        "label etcd_blockdevice_type",
-        "local",
-        "etcd volume",
-        _MASTER,
-        "number",
-        0,
-    ),
-    Row(
-        "label extra_network_names",
-        "EXTRA",
-        "port",
-        f"{_WORKER} 1",
-        "network_id",
-        "EXTRA",
-    ),
-    Row(
-        "label extra_network_names",
-        "EXTRA",
-        "port",
-        f"{_WORKER} 1",
-        "security_groups",
-        ["CAPO's group worker"],
-    ),
-    Row(
-        "label extra_network_names",
-        "EXTRA",
-        "port",
-        f"{_MASTER} 1",
-        "number",
-        0,
-    ),
-    Row(
-        "nodegroup image_id",
-        "ubuntu-v1.35.1",
-        "boot volume",
-        _EXTRA,
-        "volume_image_metadata.image_id",
-        "ubuntu-v1.35.1",
-    ),
-    Row(
-        "nodegroup flavor_id",
-        "m1.control",
-        "server",
-        _EXTRA,
-        "flavor.original_name",
-        "m1.control",
-    ),
-    Row(
-        "nodegroup docker_volume_size",
-        "5",
-        "container volume",
-        _EXTRA,
-        "size",
-        5,
-    ),
-    Row("nodegroup node_count", "1", "server", _EXTRA, "number", 1),
-    Row(
-        "nodegroup label availability_zone",
-        "az1",
-        "server",
-        _EXTRA,
-        "OS-EXT-AZ:availability_zone",
-        "az1",
-    ),
-    Row(
-        "nodegroup label boot_volume_size",
-        "22",
-        "boot volume",
-        _EXTRA,
-        "size",
-        22,
-    ),
-    Row(
-        "nodegroup label server_group_policies",
-        "soft-affinity",
-        "server group",
-        _EXTRA,
-        "policy",
-        "soft-affinity",
-    ),
-    Row(
-        "nodegroup label extra_network_port_security",
-        "false",
-        "port",
-        f"{_EXTRA} 1",
-        "port_security_enabled",
-        False,
-    ),
-)
-#: After the deletion.
-MANAGED_DELETED = (
-    Row("label volumes_policy", "", "volume of a claim", "", "number", 1),
-)
-OWN_DELETED = (
-    Row(
-        "label volumes_policy", "delete", "volume of a claim", "", "number", 0
-    ),
-)
 
 
 class RowsTest(base.LabCase):
@@ -589,7 +26,7 @@ class RowsTest(base.LabCase):
         super().setUp()
         self.project = project.Project(self)
         self.words: dict[str, str] = {}
-        self.seen: list[tuple[Row, Any]] = []
+        self.seen: list[tuple[cloud_rows.Row, Any]] = []
 
     def test_each_setting_is_in_openstack(self) -> None:
         """Every row of the tables, and nothing is left afterwards."""
@@ -605,13 +42,15 @@ class RowsTest(base.LabCase):
             str(made),
         )
         self._add_group(own)
-        wrong = self._compare(made[0], MANAGED) + self._compare(made[1], OWN)
+        wrong = self._compare(made[0], settings.MANAGED) + self._compare(
+            made[1], settings.OWN
+        )
         volumes = [self.project.volume(each["stack_id"]) for each in made]
 
         for each in (managed, own):
             self.delete(each)
-        wrong += self._compare(made[0], MANAGED_DELETED)
-        wrong += self._compare(made[1], OWN_DELETED)
+        wrong += self._compare(made[0], settings.MANAGED_DELETED)
+        wrong += self._compare(made[1], settings.OWN_DELETED)
         cloud_rows.keep("clusters", self.seen)
         self.assertEqual([], wrong)
         self.assert_all_gone(made[0]["stack_id"], [volumes[0]["id"]])
@@ -623,25 +62,25 @@ class RowsTest(base.LabCase):
         address = self.project.address("of the user")
         ip = address["floating_ip_address"]
         self.words[ip] = "ADDRESS"
-        labels = {**MANAGED_LABELS, "api_server_floating_ip": ip}
-        template = self.template(**MANAGED_TEMPLATE, labels=labels)
-        return self.cluster(template, **MANAGED_CLUSTER), address
+        labels = {**settings.MANAGED_LABELS, "api_server_floating_ip": ip}
+        template = self.template(**settings.MANAGED_TEMPLATE, labels=labels)
+        return self.cluster(template, **settings.MANAGED_CLUSTER), address
 
     def _own(self) -> str:
         """Return the second cluster."""
-        network, subnet = self._network("NETWORK", _OWN_CIDR)
+        network, subnet = self._network("NETWORK", settings.OWN_CIDR)
         self.words[subnet["name"]] = "SUBNET"
         self.extra, _ = self._network("EXTRA", "10.77.9.0/24")
         template = self.template(
             **{
-                **OWN_TEMPLATE,
+                **settings.OWN_TEMPLATE,
                 "fixed_network": network,
                 "fixed_subnet": subnet["id"],
             },
             master_flavor_id=self._flavor(),
-            labels={**OWN_LABELS, "extra_network_names": self.extra},
+            labels={**settings.OWN_LABELS, "extra_network_names": self.extra},
         )
-        return self.cluster(template, **OWN_CLUSTER)
+        return self.cluster(template, **settings.OWN_CLUSTER)
 
     def _network(self, word: str, cidr: str) -> tuple[str, Any]:
         """Return the ID of a new network, and its subnet."""
@@ -668,18 +107,23 @@ class RowsTest(base.LabCase):
         return str(flavor["name"])
 
     def _add_group(self, cluster: str) -> None:
-        labels = {**OWN_GROUP_LABELS, "extra_network_names": self.extra}
+        labels = {
+            **settings.OWN_GROUP_LABELS,
+            "extra_network_names": self.extra,
+        }
         body = {
-            "name": _EXTRA,
+            "name": settings.EXTRA,
             "merge_labels": True,
             "labels": labels,
-            **OWN_GROUP,
+            **settings.OWN_GROUP,
         }
         path = f"/clusters/{cluster}/nodegroups"
         self.magnum.call("POST", path, body)
         self.until(
             lambda: (
-                self.magnum.nodegroups(cluster).get(_EXTRA, {}).get("status")
+                self.magnum.nodegroups(cluster)
+                .get(settings.EXTRA, {})
+                .get("status")
                 == "CREATE_COMPLETE"
             ),
             360,
@@ -687,7 +131,7 @@ class RowsTest(base.LabCase):
         )
 
     def _compare(
-        self, cluster: Mapping[str, Any], table: Sequence[Row]
+        self, cluster: Mapping[str, Any], table: Sequence[cloud_rows.Row]
     ) -> list[str]:
         """Return the rows of a table that differ, and keep all."""
         release, uuid = cluster["stack_id"], cluster["uuid"]

@@ -34,7 +34,7 @@ class ListTest(base.BaseTestCase):
                     "metadata": {"name": "a"},
                 }
             ],
-            management.list(kinds.CLUSTER, "ns", "a=b", fields="c.d=e"),
+            management.list(kinds.CLUSTER, "ns", "a=b"),
         )
         self.assertEqual(
             [
@@ -44,12 +44,19 @@ class ListTest(base.BaseTestCase):
             transport.asked,
         )
         self.assertEqual(
-            {
-                "limit": 200,
-                "labelSelector": "a=b",
-                "fieldSelector": "c.d=e",
-            },
+            {"limit": 200, "labelSelector": "a=b"},
             transport.options[1]["params"],
+        )
+
+    def test_fields_select_objects(self) -> None:
+        management, transport = api.over(api.Answer(200, {"items": []}))
+        objects, _ = management.scan(
+            kinds.EVENT, "ns", "", bytes, fields="involvedObject.name=m"
+        )
+        self.assertEqual([], objects)
+        self.assertEqual(
+            {"limit": 200, "fieldSelector": "involvedObject.name=m"},
+            transport.options[0]["params"],
         )
 
     def test_all_pages_are_read(self) -> None:

@@ -139,10 +139,9 @@ class FakeManagement:
         namespace: str | None,
         selector: str = "",
         *,
-        fields: str = "",
         metadata_only: bool = False,
     ) -> list[client.Object]:
-        """As the real one; of events, fields select nothing."""
+        """As the real one."""
         self._request("list", kind)
         found = self.server.list(kind, namespace, selector)
         if not metadata_only:
@@ -161,7 +160,7 @@ class FakeManagement:
         metadata_only: bool = False,
         cached: bool = False,
     ) -> tuple[list_[T], str]:
-        """As the real one, from the same JSON."""
+        """As the real one, from the same JSON; fields select nothing."""
         found = self.list(
             kind, namespace, selector, metadata_only=metadata_only
         )

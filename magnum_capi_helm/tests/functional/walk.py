@@ -109,6 +109,22 @@ class Model:
             )
         return request
 
+    def draw_missing(self, idle: Set[str]) -> Request | None:
+        """Draw a request of a kind of which none was accepted so far.
+
+        :param idle: UUIDs of clusters that nothing goes on with
+        :returns: None if no cluster can take it now
+        """
+        make = self._requests
+        (what, *_) = self.missing
+        if what == "create":
+            return make.create()
+        ready = [each for each in self.living if each.uuid in idle]
+        if not ready:
+            return None
+        rule: Rule = getattr(make, what.replace(" ", "_"))
+        return rule(self._random.choice(ready))
+
     def _rules(self) -> dict[Rule, int]:
         """How likely each request for a living cluster is."""
         make = self._requests

@@ -94,28 +94,23 @@ def _quota(
     return Fault(text, on, off)
 
 
-def _nova(resource: str, text: str) -> Fault:
-    return _quota(
-        f"Nova's quota of {text}",
-        lambda cloud, project: cloud.compute.get_quota_set(
-            project, usage=True
-        ).usage[resource],
-        lambda cloud, project, number: cloud.compute.update_quota_set(
-            project, **{resource: number}
-        ),
-    )
+def _quota_set(service: str, resource: str, text: str = "") -> Fault:
+    """Return the fault of a quota of Nova or Cinder.
 
+    :param service: the client's name for its API
+    """
 
-def _cinder(resource: str) -> Fault:
-    return _quota(
-        f"Cinder's quota of {resource}",
-        lambda cloud, project: cloud.block_storage.get_quota_set(
-            project, usage=True
-        ).usage[resource],
-        lambda cloud, project, number: cloud.block_storage.update_quota_set(
-            project, **{resource: number}
-        ),
-    )
+    def used(cloud: Any, project: str) -> int:
+        quota = getattr(cloud, service).get_quota_set(project, usage=True)
+        number: int = quota.usage[resource]
+        return number
+
+    def limit(cloud: Any, project: str, number: int) -> None:
+        proxy = getattr(cloud, service)
+        proxy.update_quota_set(project, **{resource: number})
+
+    name = {"compute": "Nova", "block_storage": "Cinder"}[service]
+    return _quota(f"{name}'s quota of {text or resource}", used, limit)
 
 
 def _neutron(resource: str, text: str = "") -> Fault:
@@ -218,10 +213,10 @@ def _mend_worker(_cloud: Any, _project: str) -> None:
 
 
 FAULTS = {
-    "instances": _nova("instances", "servers"),
-    "cores": _nova("cores", "cores"),
-    "volumes": _cinder("volumes"),
-    "gigabytes": _cinder("gigabytes"),
+    "instances": _quota_set("compute", "instances", "servers"),
+    "cores": _quota_set("compute", "cores"),
+    "volumes": _quota_set("block_storage", "volumes"),
+    "gigabytes": _quota_set("block_storage", "gigabytes"),
     "networks": _neutron("networks"),
     "routers": _neutron("routers"),
     "security-groups": _neutron("security_groups", "security groups"),

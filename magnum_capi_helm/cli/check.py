@@ -173,6 +173,7 @@ def parts() -> tuple[Part, ...]:
         Part("permissions", management.check_permissions, asks=True),
         Part("new clusters", management.describe_placement, of_several=True),
         Part("Cluster API", management.check_api_versions, asks=True),
+        Part("availability", management.describe_redundancy, asks=True),
         Part("clean-up", management.describe_cleanup, asks=True),
         Part(_CONFIGURATION, check_host.check_configuration),
         Part("database", check_host.check_database),

@@ -20,6 +20,7 @@ from magnum_capi_helm.cli import inventory
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import inventory as comparison
 from magnum_capi_helm.helm import manifests
+from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig as kubeconfigs
@@ -34,12 +35,20 @@ from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import requested_labels
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import view
 
 #: Seconds by which two clocks may differ. A certificate is not valid before
 #: the time at which it was signed, by the clock of its signer.
 CLOCKS = 60.0
 #: Permissions that a line names; the others are counted.
 _LISTED = 8
+
+#: etcd members that survive the loss of one.
+_MEMBERS = 3
+_CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+#: Label of Deployments that clusterctl installs.
+_PROVIDER_LABEL = "cluster.x-k8s.io/provider"
 
 _PROVIDERS = {
     "cluster.x-k8s.io": "Cluster API",
@@ -261,6 +270,67 @@ def describe_cleanup(rt: runtime.Runtime) -> str:
         f"cluster-api-janitor-openstack for {watched} clusters, the driver "
         f"for {len(clusters) - watched}"
     )
+
+
+def describe_redundancy(rt: runtime.Runtime) -> str:
+    """Return which parts of the management cluster exist more than once.
+
+    An absent part is no failure: a single node is enough for a test, and
+    nothing shows the nodes of a hosted control plane.
+
+    :raises UndeterminedError: the kubeconfig's user may not list them
+    """
+    try:
+        return "; ".join(
+            [
+                _control_plane_nodes(rt.management),
+                *_single_controllers(rt.management),
+                *_newest_snapshot(rt.management),
+            ]
+        )
+    except responses.ForbiddenError as error:
+        raise check_host.UndeterminedError(str(error)) from error
+
+
+def _control_plane_nodes(management: client.Client) -> str:
+    """Count nodes with the label that kubeadm, k3s and RKE2 set."""
+    nodes = management.list(kinds.NODE, None, _CONTROL_PLANE)
+    if not nodes:
+        return "unknown: it shows no control plane node"
+    ready = sum(
+        any(each.well for each in conditions.listed(by_type, ["Ready"]))
+        for by_type in map(conditions.v1beta1, nodes)
+    )
+    text = f"{ready} of {len(nodes)} control plane nodes are ready"
+    if ready < _MEMBERS:
+        text += f" (etcd needs {_MEMBERS} to survive the loss of one)"
+    return text
+
+
+def _single_controllers(management: client.Client) -> Iterator[str]:
+    """Yield the names of controllers that have one replica."""
+    names = [
+        each["metadata"]["name"]
+        for each in management.list(kinds.DEPLOYMENT, None, _PROVIDER_LABEL)
+        if each["spec"].get("replicas", 1) < 2
+    ]
+    if names:
+        yield f"one replica of {', '.join(sorted(names))}"
+
+
+def _newest_snapshot(management: client.Client) -> Iterator[str]:
+    """Yield the age of the newest snapshot of etcd, if there are any.
+
+    Source: k3s, pkg/apis/k3s.cattle.io/v1/types.go.
+    """
+    times = [
+        view.timestamp(status.get("creationTime"))
+        for each in management.list(kinds.ETCD_SNAPSHOT, None)
+        if (status := view.status_of(each)).get("readyToUse")
+    ]
+    if times:
+        hours = max(0.0, time.time() - max(times)) / 3600
+        yield f"the newest snapshot of etcd is {hours:.0f} h old"
 
 
 def component_versions(rt: runtime.Runtime) -> Iterable[components.Result]:

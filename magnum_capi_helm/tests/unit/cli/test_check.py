@@ -45,6 +45,7 @@ class CheckTest(command_case.CommandCase):
                 "maintenance": "ok",
                 "permissions": "ok",
                 "Cluster API": "failed",
+                "availability": "ok",
                 "clean-up": "ok",
                 "configuration": "ok",
                 "database": "ok",

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import datetime
 import pathlib
 import time
+from typing import Any
 
 import fixtures
 from magnum import objects
@@ -86,6 +88,7 @@ class PlaneChecksTest(base.BaseTestCase):
                 "maintenance": see,
                 "permissions": see,
                 "Cluster API": see,
+                "availability": see,
                 "clean-up": see,
                 "versions": see,
             },
@@ -187,6 +190,80 @@ class PlaneChecksTest(base.BaseTestCase):
         }
         lacking = self.failed()["permissions"]
         self.assertRegex(lacking, r"may not ([a-z]+ \S+,? ){8}and \d more: ")
+
+    def test_the_parts_of_which_there_is_more_than_one(self) -> None:
+        """Node readiness, replicas, age of the newest complete snapshot."""
+
+        def put(kind: kinds.Kind, name: str, **fields: Any) -> None:
+            labels = fields.pop("labels", {})
+            metadata = {
+                "name": name,
+                "namespace": "capo-system",
+                "labels": labels,
+            }
+            self.plane.server.apply(kind, {"metadata": metadata, **fields})
+
+        def show(expected: str) -> None:
+            self.assertEqual(("ok", expected), self.lines()["availability"])
+
+        space = {"metadata": {"name": "capo-system"}}
+        self.plane.server.create(kinds.NAMESPACE, space)
+        show("unknown: it shows no control plane node")
+        for number, ready in enumerate(("True", "False", "True")):
+            put(
+                kinds.NODE,
+                f"node-{number}",
+                labels={"node-role.kubernetes.io/control-plane": "true"},
+                status={"conditions": [{"type": "Ready", "status": ready}]},
+            )
+        put(kinds.NODE, "worker")
+        show(
+            "2 of 3 control plane nodes are ready (etcd needs 3 to survive "
+            "the loss of one)"
+        )
+        put(
+            kinds.NODE,
+            "node-1",
+            labels={"node-role.kubernetes.io/control-plane": "true"},
+            status={"conditions": [{"type": "Ready", "status": "True"}]},
+        )
+        for name, replicas in (("capi", 2), ("capo", 1)):
+            put(
+                kinds.DEPLOYMENT,
+                name,
+                labels={"cluster.x-k8s.io/provider": name},
+                spec={
+                    "replicas": replicas,
+                    "template": {"spec": {"containers": [{"name": "a"}]}},
+                },
+            )
+        for hours, complete in ((30, True), (5, True), (1, False)):
+            moment = datetime.datetime.now(
+                datetime.timezone.utc
+            ) - datetime.timedelta(hours=hours)
+            put(
+                kinds.ETCD_SNAPSHOT,
+                f"snapshot-{hours}",
+                status={
+                    "creationTime": moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                    "readyToUse": complete,
+                },
+            )
+        show(
+            "3 of 3 control plane nodes are ready; one replica of capo; the "
+            "newest snapshot of etcd is 5 h old"
+        )
+
+    def test_a_user_may_not_list_nodes(self) -> None:
+        self.management.fail(
+            responses.ForbiddenError("refused list nodes (403)"),
+            verbs=("list",),
+            kind=kinds.NODE,
+        )
+        self.assertEqual(
+            ("unknown", "refused list nodes (403)"),
+            self.lines()["availability"],
+        )
 
     def test_a_clock_that_is_off(self) -> None:
         self.management.clock_ahead = -300.0

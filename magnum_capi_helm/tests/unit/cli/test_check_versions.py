@@ -99,7 +99,8 @@ class CheckVersionsTest(base.BaseTestCase):
             for each in self.plane.management.requests
             if (each.verb, each.kind) == ("list", "Deployment")
         ]
-        self.assertEqual(1, len(lists))
+        # One for their replicas, one for their versions.
+        self.assertEqual(2, len(lists))
 
     def test_a_user_that_may_not_look_is_told_so(self) -> None:
         self.plane.management.fail(

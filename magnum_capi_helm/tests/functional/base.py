@@ -32,6 +32,8 @@ from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import programs
 
 POLL = 1.0
+#: Seconds in which a health poll comes: every ten, or later on a busy machine.
+_HEALTH = 100
 #: How many times longer than where nothing else is going on something may
 #: take.
 SLOWER = float(os.environ.get("LAB_SLOWER") or 3)
@@ -261,6 +263,30 @@ class LabCase(base.BaseTestCase):
 
         found: dict[str, Any] = self.until(
             settled, seconds, lambda: f"{cluster} {wanted}: {last}"
+        )
+        return found
+
+    def until_health(
+        self,
+        cluster: str,
+        wanted: str,
+        reason: dict[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Wait for a health, and for the reason if one is given.
+
+        A cluster is well, too, with nodes that are still starting.
+        """
+
+        def reached() -> dict[str, Any] | None:
+            found = self.magnum.find(cluster) or {}
+            if found.get("health_status") != wanted:
+                return None
+            if reason not in (None, found["health_status_reason"]):
+                return None
+            return found
+
+        found: dict[str, Any] = self.until(
+            reached, _HEALTH, f"{wanted}: {self.magnum.find(cluster)}"
         )
         return found
 

@@ -19,9 +19,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 
-#: The lab's Magnum looks every twenty seconds, or when it comes to it.
-A_POLL = 100
-
 
 class HealthTest(base.LabCase):
     """A node that fails, a cluster that is paused."""
@@ -122,30 +119,6 @@ class HealthTest(base.LabCase):
             )
         self.assertIn(done.returncode, well, done.stderr)
         return done.stdout
-
-    def until_health(
-        self,
-        cluster: str,
-        wanted: str,
-        reason: dict[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """Wait for a health, and for the reason if one is given.
-
-        A cluster is well, too, with nodes that are still starting.
-        """
-
-        def reached() -> dict[str, Any] | None:
-            found = self.magnum.find(cluster) or {}
-            if found.get("health_status") != wanted:
-                return None
-            if reason not in (None, found["health_status_reason"]):
-                return None
-            return found
-
-        found: dict[str, Any] = self.until(
-            reached, A_POLL, f"{wanted}: {self.magnum.find(cluster)}"
-        )
-        return found
 
 
 class UnreachableTest(base.LabCase):

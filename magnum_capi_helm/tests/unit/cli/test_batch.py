@@ -15,6 +15,7 @@ import fixtures
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import main
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
@@ -200,6 +201,10 @@ class FleetTest(base.FlowTestCase):
 
     def test_several_at_a_time(self) -> None:
         self.clusters("a", "b")
+        # The tests' SQLite has one connection, which two threads break.
+        self.useFixture(
+            fixtures.MockPatchObject(rows, "fresh", lambda _context, row: row)
+        )
         # One alone would wait here for ever.
         Paint.meeting = threading.Barrier(2, timeout=20)
         self.assertEqual(
@@ -211,13 +216,13 @@ class FleetTest(base.FlowTestCase):
         self.clusters("a")
         self.clusters("b", project_id="p2")
         self.clusters("c", status="DELETE_IN_PROGRESS")
-        rows: tuple[tuple[tuple[str, ...], list[str]], ...] = (
+        choices: tuple[tuple[tuple[str, ...], list[str]], ...] = (
             (("--all",), ["a", "b"]),
             (("--project", "p2"), ["b"]),
             (("b", "a", "b"), ["b", "a"]),
             (("c",), ["c"]),
         )
-        for argv, names in rows:
+        for argv, names in choices:
             _, lines = self.run_on(*argv)
             self.assertEqual(names, [name for name, _ in lines])
         for wrong in ("", "a --all", "a --project p2", "--all --project p2"):

@@ -25,6 +25,17 @@ from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 _FORBIDDEN = "the management cluster refused GET Namespace kube-system (403)"
+_ROLE = {"node-role.kubernetes.io/control-plane": "true"}
+
+
+def _ready(status: str) -> dict[str, Any]:
+    return {"conditions": [{"type": "Ready", "status": status}]}
+
+
+def _ago(hours: float) -> str:
+    now = datetime.datetime.now(datetime.timezone.utc)
+    moment = now - datetime.timedelta(hours=hours)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class PlaneChecksTest(base.BaseTestCase):
@@ -193,66 +204,53 @@ class PlaneChecksTest(base.BaseTestCase):
 
     def test_the_parts_of_which_there_is_more_than_one(self) -> None:
         """Node readiness, replicas, age of the newest complete snapshot."""
-
-        def put(kind: kinds.Kind, name: str, **fields: Any) -> None:
-            labels = fields.pop("labels", {})
-            metadata = {
-                "name": name,
-                "namespace": "capo-system",
-                "labels": labels,
-            }
-            self.plane.server.apply(kind, {"metadata": metadata, **fields})
-
-        def show(expected: str) -> None:
-            self.assertEqual(("ok", expected), self.lines()["availability"])
-
         space = {"metadata": {"name": "capo-system"}}
         self.plane.server.create(kinds.NAMESPACE, space)
-        show("unknown: it shows no control plane node")
-        for number, ready in enumerate(("True", "False", "True")):
-            put(
-                kinds.NODE,
-                f"node-{number}",
-                labels={"node-role.kubernetes.io/control-plane": "true"},
-                status={"conditions": [{"type": "Ready", "status": ready}]},
-            )
-        put(kinds.NODE, "worker")
-        show(
-            "2 of 3 control plane nodes are ready (etcd needs 3 to survive "
-            "the loss of one)"
+        unknown = "unknown: it shows no control plane node"
+        self.assertEqual(("ok", unknown), self.lines()["availability"])
+        for name, ready in (("a", "True"), ("b", "False"), ("c", "True")):
+            self.put(kinds.NODE, name, _ROLE, status=_ready(ready))
+        self.put(kinds.NODE, "worker", status=_ready("True"))
+        self.assertEqual(
+            (
+                "ok",
+                "2 of 3 control plane nodes are ready (etcd needs 3 to "
+                "survive the loss of one)",
+            ),
+            self.lines()["availability"],
         )
-        put(
-            kinds.NODE,
-            "node-1",
-            labels={"node-role.kubernetes.io/control-plane": "true"},
-            status={"conditions": [{"type": "Ready", "status": "True"}]},
-        )
+        self.put(kinds.NODE, "b", _ROLE, status=_ready("True"))
+        pods = {"spec": {"containers": [{"name": "manager"}]}}
         for name, replicas in (("capi", 2), ("capo", 1)):
-            put(
-                kinds.DEPLOYMENT,
-                name,
-                labels={"cluster.x-k8s.io/provider": name},
-                spec={
-                    "replicas": replicas,
-                    "template": {"spec": {"containers": [{"name": "a"}]}},
-                },
-            )
+            labels = {"cluster.x-k8s.io/provider": name}
+            spec = {"replicas": replicas, "template": pods}
+            self.put(kinds.DEPLOYMENT, name, labels, spec=spec)
         for hours, complete in ((30, True), (5, True), (1, False)):
-            moment = datetime.datetime.now(
-                datetime.timezone.utc
-            ) - datetime.timedelta(hours=hours)
-            put(
-                kinds.ETCD_SNAPSHOT,
-                f"snapshot-{hours}",
-                status={
-                    "creationTime": moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                    "readyToUse": complete,
-                },
-            )
-        show(
-            "3 of 3 control plane nodes are ready; one replica of capo; the "
-            "newest snapshot of etcd is 5 h old"
+            status = {"creationTime": _ago(hours), "readyToUse": complete}
+            self.put(kinds.ETCD_SNAPSHOT, f"snapshot-{hours}", status=status)
+        self.assertEqual(
+            (
+                "ok",
+                "3 of 3 control plane nodes are ready; one replica of capo; "
+                "the newest snapshot of etcd is 5 h old",
+            ),
+            self.lines()["availability"],
         )
+
+    def put(
+        self,
+        kind: kinds.Kind,
+        name: str,
+        labels: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> None:
+        """Write an object of the management cluster."""
+        metadata = {
+            "name": name,
+            "namespace": "capo-system",
+            "labels": labels or {},
+        }
+        self.plane.server.apply(kind, {"metadata": metadata, **fields})
 
     def test_a_user_may_not_list_nodes(self) -> None:
         self.management.fail(

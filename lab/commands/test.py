@@ -25,7 +25,7 @@ from lab import virtualenv
 
 _TOX = "tox~=4.30"
 _LOG = layout.log("tox")
-_BUILD_LOG = layout.log("build")
+_START_LOG = layout.log("start")
 # The quick one first, then those that need the lab.
 _QUICK = "quick"
 _BESIDE = "functional"
@@ -118,33 +118,46 @@ def run(*, alone: bool = False) -> int:
     _set_up()
     if alone:
         return _report([_alone()])
-    building = _build()
-    try:
+    was_up = _any_service()
+    with futures.ThreadPoolExecutor() as pool:
+        starting = pool.submit(_start)
         results = [_tox(_QUICK)]
+        code = starting.result()
+    print(_START_LOG.read_text())
+    try:
+        if code:
+            results.append(Result("lab up", code))
+        else:
+            results += _functional()
     finally:
-        built = building.wait()
-    if built:
-        print(_BUILD_LOG.read_text())
-    results += _functional()
+        if not was_up:
+            _lab("down")
     return _report(results)
 
 
-def _build() -> subprocess.Popen[bytes]:
-    """Build the lab while the quick tests run.
+def _start() -> int:
+    """Build and start the lab while the quick tests run; return exit code.
 
-    It takes minutes the first time, and they leave half of a small machine
-    idle. They go first: the build has a lower priority.
+    The build takes minutes the first time, and the quick tests leave half of
+    a small machine idle. The build has a lower priority; services must not
+    inherit it.
     """
-    _BUILD_LOG.parent.mkdir(parents=True, exist_ok=True)
-    with _BUILD_LOG.open("wb") as sink:
-        return subprocess.Popen(
-            ["nice", sys.executable, "-m", "lab", "build"],
-            cwd=layout.CHECKOUT,
-            env=environment.outside(),
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=subprocess.STDOUT,
-        )
+    _START_LOG.parent.mkdir(parents=True, exist_ok=True)
+    words = [sys.executable, "-m", "lab"]
+    with _START_LOG.open("wb") as sink:
+        for each in (["nice", *words, "build"], [*words, "up"]):
+            code = subprocess.run(
+                each,
+                cwd=layout.CHECKOUT,
+                env=environment.outside(),
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                check=False,
+            ).returncode
+            if code:
+                return code
+    return 0
 
 
 def _set_up() -> None:
@@ -186,19 +199,11 @@ def _lab(command: str) -> int:
 
 def _functional() -> list[Result]:
     """Run all tests that need a lab, on two labs where possible."""
-    was_up = _any_service()
-    try:
-        code = _lab("up")
-        if code:
-            return [Result("lab up", code)]
-        if second_lab.available():
-            results = _on_two_labs()
-        else:
-            results = [_tox(_BESIDE), _tox(_ALONE)]
-        return _again(results) if worth_another_try(results) else results
-    finally:
-        if not was_up:
-            _lab("down")
+    if second_lab.available():
+        results = _on_two_labs()
+    else:
+        results = [_tox(_BESIDE), _tox(_ALONE)]
+    return _again(results) if worth_another_try(results) else results
 
 
 def _on_two_labs() -> list[Result]:

@@ -29,6 +29,17 @@ NAMES = (
     "octavia",
     "magnum",
 )
+#: Type of each service in the catalogue.
+TYPES = {
+    "glance": "image",
+    "placement": "placement",
+    "cinder": "block-storage",
+    "nova": "compute",
+    "neutron": "network",
+    "barbican": "key-manager",
+    "magnum": "container-infra",
+    "octavia": "load-balancer",
+}
 _TEMPLATES = layout.SOURCE / "cloud" / "etc"
 _FILE_NAMES = {"glance": "glance-api.conf"}
 
@@ -73,6 +84,7 @@ def write(name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     words = {
         "name": name,
+        "type": TYPES.get(name, "identity"),
         "home": str(folder),
         "log": str(layout.log(name)),
         "etc": str(layout.VENV / "etc"),  # where wheels put their data

@@ -32,16 +32,6 @@ _SCRIPTS = {"barbican": "barbican_api.py", "nova": "nova_all.py"}
 # With CAPO's own controllers, these do more than answer.
 _REAL_SCRIPTS = {"cinder": "cinder_all.py", "neutron": "neutron_all.py"}
 _MAGNUM = "magnum_all.py"
-_TYPES = {
-    "glance": "image",
-    "placement": "placement",
-    "cinder": "block-storage",
-    "nova": "compute",
-    "neutron": "network",
-    "barbican": "key-manager",
-    "magnum": "container-infra",
-    "octavia": "load-balancer",
-}
 # The driver is read from the checkout: a change of it needs a restart.
 _DRIVER = layout.CHECKOUT / "magnum_capi_helm"
 
@@ -49,16 +39,16 @@ _DRIVER = layout.CHECKOUT / "magnum_capi_helm"
 def catalogue() -> dict[str, tuple[str, str]]:
     """Service name -> type and URL, of all but Keystone itself."""
     found = {
-        name: (_TYPES[name], f"http://127.0.0.1:{port}{path}")
+        name: (config.TYPES[name], f"http://127.0.0.1:{port}{path}")
         for name, (_, port, path) in _APIS.items()
-        if name in _TYPES
+        if name in config.TYPES
     }
     found["magnum"] = (
-        _TYPES["magnum"],
+        config.TYPES["magnum"],
         f"http://127.0.0.1:{MAGNUM_PORT}/v1",
     )
     found["octavia"] = (
-        _TYPES["octavia"],
+        config.TYPES["octavia"],
         f"http://127.0.0.1:{_OCTAVIA_PORT}",
     )
     return found

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Nova, Neutron or Keystone does not answer for a minute.
+
+CAPO tries again after as long as it has failed. Nothing has to be repaired
+by hand, and the reason goes away with the outage.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from lab import faults
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional.provider import cloud_faults
+
+_OUTAGE = 60.0
+
+
+class ServicesAwayTest(cloud_faults.FaultCase):
+    def test_a_resize_goes_on_after_each_outage(self) -> None:
+        cluster = self.cluster(self.template())
+        self.until_status(cluster, ("CREATE_COMPLETE",))
+        release = self.release(cluster)
+        for count, service in ((2, "neutron"), (1, "nova"), (2, "nova")):
+            with self.subTest(service=service, count=count):
+                self._resize(cluster, release, service, count)
+        self._without_keystone(cluster, release)
+        self.delete(cluster)
+        self.assert_all_gone(release)
+
+    def _resize(
+        self, cluster: str, release: str, service: str, count: int
+    ) -> None:
+        """Ask for a size, and stop a service before CAPO can make it so."""
+        self._ask(cluster, count)
+        programs.lab("stop", service)
+        self.addCleanup(programs.lab, "up")
+        stopped = time.monotonic()
+        seen = set()
+        while time.monotonic() < stopped + _OUTAGE:
+            shown = self.magnum.find(cluster) or {}
+            seen.add((shown["status"], shown["status_reason"]))
+            time.sleep(1)
+        print(service, *seen, sep="\n  ")
+        programs.lab("start", service)
+        self._until_complete(cluster, release, count)
+
+    def _without_keystone(self, cluster: str, release: str) -> None:
+        """Magnum's API does not answer either."""
+        self._ask(cluster, 1)
+        programs.lab("stop", "keystone")
+        time.sleep(_OUTAGE)
+        programs.lab("start", "keystone")
+        self._until_complete(cluster, release, 1)
+
+    def _ask(self, cluster: str, count: int) -> None:
+        path = f"/clusters/{cluster}/actions/resize"
+        self.magnum.call("POST", path, {"node_count": count})
+
+    def _until_complete(self, cluster: str, release: str, count: int) -> None:
+        for kind in (kinds.OPENSTACK_CLUSTER, kinds.OPENSTACK_SERVER):
+            self.look_again(kind, release)
+        done: dict[str, Any] = self.until_status(
+            cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"), 240
+        )
+        self.assertEqual(
+            ("UPDATE_COMPLETE", None, count),
+            (done["status"], done["status_reason"], done["node_count"]),
+        )
+        self.until(lambda: self._servers(release) == count + 1, 120)
+
+    def _servers(self, release: str) -> int:
+        cloud: Any = faults.connect(cloud_faults.PROJECT)
+        return sum(
+            each.name.startswith(release) for each in cloud.compute.servers()
+        )

@@ -191,8 +191,11 @@ def _node(machine: view.Object, clock: view.Clock) -> _Entry:
     value = condition.status if condition else "Unknown"
     if machine_status.is_starting(machine, clock):
         value = "starting"
+    state = _NODE[value]
+    if machine_status.is_silent(machine):
+        state = UNHEALTHY
     name = machine_status.node_name(machine)
-    return _Entry(f"{name}.Ready", value, _NODE[value])
+    return _Entry(f"{name}.Ready", value, state)
 
 
 def _groups(objects: view.View, clock: view.Clock) -> Iterator[_Entry]:

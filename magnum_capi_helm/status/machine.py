@@ -80,6 +80,10 @@ _TO_START = 1800.0
 #: Seconds that a node may be not ready once it has joined.
 _TO_SETTLE = 300.0
 _GONE = ("NodeDeleted", "NodeNotFound")
+#: Reasons of both sets where the node itself says Unknown, not Cluster API.
+_NODE_UNKNOWN = ("NodeReadyUnknown", "NodeConditionsFailed")
+#: A node that has just registered.
+_NOT_YET = "not yet reported"
 
 
 def infrastructure_error(obj: view.Object | None) -> str:
@@ -300,10 +304,28 @@ def node_name(machine: view.Object) -> str:
     return str(ref.get("name") or view.name_of(machine))
 
 
+def is_silent(machine: view.Object) -> bool:
+    """Return whether the kubelet stopped posting the status of its node.
+
+    Kubernetes sets Ready to Unknown then, and Cluster API repeats it
+    (``machine_controller_status.go`` of 1.13). If Cluster API can't reach the
+    cluster, its own conditions are Unknown too, for another reason.
+    """
+    condition = node_condition(machine)
+    return (
+        condition is not None
+        and condition.status == "Unknown"
+        and condition.reason in _NODE_UNKNOWN
+        and _NOT_YET not in condition.message
+    )
+
+
 def is_starting(machine: view.Object, clock: view.Clock) -> bool:
     """Return whether a node is not ready because its machine is new."""
     condition = node_condition(machine)
     if condition is not None and (condition.well or condition.reason in _GONE):
+        return False
+    if is_silent(machine):
         return False
     if clock.has_passed(view.created_at(machine) + _TO_START):
         return False

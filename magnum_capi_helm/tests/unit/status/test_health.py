@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import datetime
 from typing import Any
 
 from oslotest import base
@@ -41,11 +42,20 @@ def control_plane(shape: str, **conditions: Any) -> dict[str, Any]:
     return {"control_plane": plane}
 
 
-def worker(shape: str, status: str, **changes: Any) -> dict[str, Any]:
-    """A single machine whose node has a status."""
-    node = (status, "SomeReason", "")
-    changes["old"] = {"NodeHealthy": node}
-    changes["new"] = {"NodeHealthy": node, "NodeReady": node}
+def worker(
+    shape: str,
+    status: str,
+    reasons: tuple[str, str] = ("SomeReason", "SomeReason"),
+    message: str = "",
+    **changes: Any,
+) -> dict[str, Any]:
+    """A single machine whose node has a status.
+
+    :param reasons: of the old set of conditions, and of the new one
+    """
+    old, new = [(status, reason, message) for reason in reasons]
+    changes["old"] = {"NodeHealthy": old}
+    changes["new"] = {"NodeHealthy": new, "NodeReady": new}
     return {"machines": (core_objects.machine(shape, "w-1", **changes),)}
 
 
@@ -80,6 +90,28 @@ ROWS: dict[
         lambda s: worker(s, "False"),
         "UNHEALTHY",
         {"node-w-1.Ready": "False"},
+    ),
+    "a node whose kubelet stopped": (
+        shapes.GENERATIONS,
+        lambda s: worker(
+            s,
+            "Unknown",
+            ("NodeConditionsFailed", "NodeReadyUnknown"),
+            "* Node.Ready: Kubelet stopped posting node status.",
+        ),
+        "UNHEALTHY",
+        {"node-w-1.Ready": "Unknown"},
+    ),
+    "a node that has just registered": (
+        WITH_NEW,
+        lambda s: worker(
+            s,
+            "Unknown",
+            ("NodeConditionsFailed", "NodeReadyUnknown"),
+            "* Node.Ready: Condition not yet reported",
+        ),
+        "UNKNOWN",
+        {"node-w-1.Ready": "Unknown"},
     ),
     # Without a node the machine's own name stands for it.
     "a machine that lost its node": (
@@ -153,6 +185,13 @@ ROWS: dict[
 }
 
 
+def _minute_ago() -> str:
+    moment = datetime.datetime.fromtimestamp(
+        shapes.NOW - 60, datetime.timezone.utc
+    )
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 class HealthTest(base.BaseTestCase):
     def test_status_and_reason(self) -> None:
         for case, (generations, change, status, reason) in ROWS.items():
@@ -167,6 +206,22 @@ class HealthTest(base.BaseTestCase):
                     (judged.status, judged.reason),
                     f"{case}, {shape}",
                 )
+
+    def test_a_node_of_a_new_machine(self) -> None:
+        """One that is not ready starts; one that fell silent does not."""
+        for status, reason, expected in (
+            ("False", "NodeNotReady", ("HEALTHY", "starting")),
+            ("Unknown", "NodeReadyUnknown", ("UNHEALTHY", "Unknown")),
+        ):
+            changes = worker(shapes.V1BETA2, status, (reason, reason))
+            (machine,) = changes["machines"]
+            machine["metadata"]["creationTimestamp"] = _minute_ago()
+            for each in machine["status"]["conditions"]:
+                each["lastTransitionTime"] = _minute_ago()
+            objects = releases.complete(shapes.V1BETA2, **changes)
+            judged = health.health(objects, shapes.NOW)
+            node = judged.reason["node-w-1.Ready"]
+            self.assertEqual(expected, (judged.status, node))
 
     def test_without_a_cluster_nothing_is_known(self) -> None:
         judged = health.health(view.View(release=shapes.RELEASE), shapes.NOW)

@@ -17,6 +17,11 @@ from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.provider import cloud_faults
 
 _OUTAGE = 60.0
+_OPENSTACK = (
+    kinds.OPENSTACK_CLUSTER,
+    kinds.OPENSTACK_MACHINE,
+    kinds.OPENSTACK_SERVER,
+)
 
 
 class ServicesAwayTest(cloud_faults.FaultCase):
@@ -61,7 +66,7 @@ class ServicesAwayTest(cloud_faults.FaultCase):
         self.magnum.call("POST", path, {"node_count": count})
 
     def _until_complete(self, cluster: str, release: str, count: int) -> None:
-        for kind in (kinds.OPENSTACK_CLUSTER, kinds.OPENSTACK_SERVER):
+        for kind in _OPENSTACK:
             self.look_again(kind, release)
         done: dict[str, Any] = self.until_status(
             cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"), 240

@@ -56,7 +56,9 @@ _PROGRESS = re.compile(
     r"|Control plane not yet initialized"
     r"|Condition (?:\S+ )?not yet reported"
     r"|\S+ status\.\S+ is false"
-    r"|Machine (?:is deleting|deletion in progress).*)"
+    r"|Machine (?:is deleting|deletion in progress).*"
+    # Of a deletion; else the condition of the machine itself is told.
+    r"|Node \S+ has been deleted)"
     r"|Scaling (?:up|down)(?: control plane| MachineSet)?"
     r"(?: from \d+)? to \d+ replicas(?: \(actual \d+\))?"
     r"|\d+ available replicas, at least \d+ required(?: \(.*\))?"

@@ -346,6 +346,17 @@ PROGRESS = (
     Row(
         MD,
         "MachinesReady",
+        "False",
+        "* Machine w-1:\n"
+        "  * Deleting: Machine deletion in progress, stage: "
+        "WaitingForInfrastructureDeletion\n"
+        "  * HealthCheckSucceeded:\n"
+        "    * Health check failed:\n"
+        "      * Node w-1 has been deleted",
+    ),
+    Row(
+        MD,
+        "MachinesReady",
         "Unknown",
         "* Machine w-1:\n  * InfrastructureReady: WaitingForBootstrapData",
     ),

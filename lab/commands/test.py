@@ -237,10 +237,7 @@ def _alone(name: str) -> Result:
     """Start the lab, run tests that need it alone, and stop it."""
     try:
         code = _lab("up")
-        if code:
-            return Result("lab up", code)
-        # It is installed; another lab's run would install it at this moment.
-        return _tox(name, "--skip-pkg-install")
+        return Result("lab up", code) if code else _tox(name)
     finally:
         _lab("down")
 

@@ -35,10 +35,8 @@ def parser() -> argparse.ArgumentParser:
     test = add("test", "run all tests of the project")
     test.add_argument(
         "--alone",
-        metavar="ENVIRONMENT",
-        default="",
-        help="run only these tests, which need a lab for themselves, and stop "
-        "it: alone-first or alone-second",
+        action="store_true",
+        help="run only the tests that need a lab for themselves, and stop it",
     )
     rows = add("rows", "count the rows of all OpenStack services")
     rows.add_argument(

@@ -13,10 +13,10 @@ import sys
 
 from lab import environment
 from lab import layout
-from lab import more_labs
 from lab import predecessor
 from lab import processes
 from lab import progress
+from lab import second_lab
 from lab import stamps
 from lab import steps
 from lab import tools
@@ -29,8 +29,7 @@ _START_LOG = layout.log("start")
 # The quick one first, then those that need the lab.
 _QUICK = "quick"
 _BESIDE = "functional"
-# Those that need a lab for themselves, in two halves.
-ALONE = ("alone-first", "alone-second")
+_ALONE = "alone"
 _AGAIN = "again"
 # So many failed tests on the lab may be its own slowness; more are not.
 _FEW = 3
@@ -111,14 +110,14 @@ def second_try(first: Result, again: Result) -> Result:
     )
 
 
-def run(alone: str = "") -> int:
+def run(*, alone: bool = False) -> int:
     """Run everything; 0 only when everything passed.
 
-    :param alone: run only these tests, which need a lab for themselves
+    :param alone: run only the tests that need a lab for themselves
     """
     _set_up()
     if alone:
-        return _report([_alone(alone)])
+        return _report([_alone()])
     was_up = _any_service()
     with futures.ThreadPoolExecutor() as pool:
         starting = pool.submit(_start)
@@ -199,31 +198,25 @@ def _lab(command: str) -> int:
 
 
 def _functional() -> list[Result]:
-    """Run all tests that need a lab, on three labs where possible."""
-    if more_labs.available():
-        results = _on_three_labs()
+    """Run all tests that need a lab, on two labs where possible."""
+    if second_lab.available():
+        results = _on_two_labs()
     else:
-        results = [_tox(each) for each in (_BESIDE, *ALONE)]
+        results = [_tox(_BESIDE), _tox(_ALONE)]
     return _again(results) if worth_another_try(results) else results
 
 
-def _on_three_labs() -> list[Result]:
-    """Run the tests on the lab that is up, and on copies of what it built."""
-    # All environments get the driver from one folder, so not at once.
-    for name in (_BESIDE, *ALONE):
+def _on_two_labs() -> list[Result]:
+    """Run the tests on the lab that is up, and on a copy of what it built."""
+    # Both environments get the driver from one folder, so not at once.
+    for name in (_BESIDE, _ALONE):
         _tox(name, "--notest")
     predecessor.install()
+    second_lab.prepare()
+    words = second_lab.command(sys.executable, "-m", "lab", "test", "--alone")
     with futures.ThreadPoolExecutor() as pool:
-        others = [pool.submit(_on_another_lab, name) for name in ALONE]
-        return [_tox(_BESIDE), *(each.result() for each in others)]
-
-
-def _on_another_lab(name: str) -> Result:
-    state = more_labs.prepare(name)
-    words = [sys.executable, "-m", "lab", "test", "--alone", name]
-    half = name.removeprefix("alone-")
-    margin = f"  | {half:6} "
-    return _watched(name, more_labs.command(*words), state, margin)
+        alone = pool.submit(_watched, _ALONE, words, second_lab.STATE, "  | ")
+        return [_tox(_BESIDE), alone.result()]
 
 
 def _again(results: Sequence[Result]) -> list[Result]:
@@ -233,11 +226,11 @@ def _again(results: Sequence[Result]) -> list[Result]:
     return [second_try(each, again) if each.code else each for each in results]
 
 
-def _alone(name: str) -> Result:
-    """Start the lab, run tests that need it alone, and stop it."""
+def _alone() -> Result:
+    """Start the lab, run the tests that need it alone, and stop it."""
     try:
         code = _lab("up")
-        return Result("lab up", code) if code else _tox(name)
+        return Result("lab up", code) if code else _tox(_ALONE)
     finally:
         _lab("down")
 

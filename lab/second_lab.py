@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""More labs, each in a network namespace of its own.
+"""A second lab in a network namespace of its own.
 
 Tests that restart services or change Magnum's configuration need a lab for
-themselves. They run on these labs while all other tests run on the first. All
-labs use the same ports, so each of these gets its own loopback interface with
-``unshare``, which needs root.
+themselves. They run on this one while all other tests run on the first. Both
+labs use the same ports, so the second one gets its own loopback interface
+with ``unshare``, which needs root.
 """
 
 import os
@@ -15,6 +15,7 @@ import shutil
 from lab import layout
 from lab import predecessor
 
+STATE = layout.STATE / "second"
 #: Folders that a build makes and no service writes to.
 _BUILT = (
     layout.BIN,
@@ -32,27 +33,25 @@ _ENTER = 'ip link set lo up && exec "$@"'
 
 
 def available() -> bool:
-    """Return whether this machine can run more than one lab."""
+    """Return whether this machine can run a second lab."""
     return os.geteuid() == 0 and all(map(shutil.which, _TOOLS))
 
 
-def prepare(name: str) -> pathlib.Path:
-    """Give a lab what the first one has built; return the lab's folder.
+def prepare() -> None:
+    """Give the second lab what the first one has built.
 
     Files are hard links, so this takes no space and about a second.
     """
-    state = layout.STATE / name
     for folder in _BUILT:
-        target = state / folder.name
+        target = STATE / folder.name
         shutil.rmtree(target, ignore_errors=True)
         if folder.exists():
             shutil.copytree(folder, target, symlinks=True, copy_function=_link)
-    stamps = state / layout.STAMPS.name
+    stamps = STATE / layout.STAMPS.name
     stamps.mkdir(parents=True, exist_ok=True)
     for pattern in _BUILD_STAMPS:
         for path in layout.STAMPS.glob(pattern):
             shutil.copyfile(path, stamps / path.name)
-    return state
 
 
 def _link(source: str, target: str) -> str:

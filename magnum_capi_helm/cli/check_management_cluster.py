@@ -312,7 +312,7 @@ def _single_controllers(management: client.Client) -> Iterator[str]:
     names = [
         each["metadata"]["name"]
         for each in management.list(kinds.DEPLOYMENT, None, _PROVIDER_LABEL)
-        if each["spec"].get("replicas", 1) < 2
+        if each["spec"].get("replicas", 1) == 1
     ]
     if names:
         yield f"one replica of {', '.join(sorted(names))}"

@@ -158,7 +158,7 @@ class WalkTest(base.LabCase):
             SETTLED,
             f"gone: {cluster.uuid}",
         )
-        # The driver drops the Lease right after Magnum drops the row.
+        # Another request may hold the Lease for a moment.
         self.until(
             lambda: not self._left(cluster),
             10,

@@ -221,6 +221,15 @@ class FaultCase(base.LabCase):
                 change = {"metadata": {"annotations": note}}
                 self.plane.patch(kind, self.namespace, name, change)
 
+    def look_at_all(self, owner: str) -> None:
+        """Let CAPO look at all objects of a cluster again."""
+        for kind in (
+            kinds.OPENSTACK_CLUSTER,
+            kinds.OPENSTACK_MACHINE,
+            kinds.OPENSTACK_SERVER,
+        ):
+            self.look_again(kind, owner)
+
     def replace(self, owner: str) -> None:
         """Delete Machines, as an operator does: CAPO gave up on them."""
         for each in self.plane.list(kinds.MACHINE, self.namespace):

@@ -11,20 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from lab import faults
-from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.functional import base
-
-_NAME = "cluster.x-k8s.io/cluster-name"
+from magnum_capi_helm.tests.functional.provider import cloud_faults
 
 
-class OutsideChangesTest(base.LabCase):
+class OutsideChangesTest(cloud_faults.FaultCase):
     """A complete cluster of one control plane node and one worker."""
 
     def setUp(self) -> None:
         super().setUp()
         self.admin: Any = faults.connect("admin")
-        self.cloud: Any = faults.connect("demo")
 
     def test_servers_and_load_balancer(self) -> None:
         cluster = self.cluster(self.template())
@@ -42,11 +37,11 @@ class OutsideChangesTest(base.LabCase):
     def _stop(self, cluster: str, release: str) -> None:
         """A stopped server is not ready until it is started."""
         worker = self._worker(release)
-        self.cloud.compute.stop_server(worker)
+        self.mine.compute.stop_server(worker)
         ill = self.until_health(cluster, "UNHEALTHY")
         reason = ill["health_status_reason"][f"{worker.name}.Ready"]
         self.assertNotEqual("True", reason)
-        self.cloud.compute.start_server(worker)
+        self.mine.compute.start_server(worker)
         self.until_health(cluster, "HEALTHY")
         self.assertEqual(worker.id, self._worker(release).id)
 
@@ -54,28 +49,28 @@ class OutsideChangesTest(base.LabCase):
         """Cluster API replaces a machine whose server is in ERROR."""
         worker = self._worker(release)
         self.admin.compute.reset_server_state(worker, "error")
-        self._look_again(release)
+        self.look_at_all(release)
         self._until_replaced(cluster, release, worker)
 
     def _delete(self, cluster: str, release: str) -> None:
         """Cluster API replaces a machine whose server is gone."""
         worker = self._worker(release)
-        self.cloud.compute.delete_server(worker)
-        self._look_again(release)
+        self.mine.compute.delete_server(worker)
+        self.look_at_all(release)
         self._until_replaced(cluster, release, worker)
 
     def _delete_load_balancer(self, cluster: str, release: str) -> None:
         """CAPO makes the API's load balancer again, with its address."""
-        old = self._balancer(release)
+        old = self.balancer(release)
         address = (self.magnum.find(cluster) or {})["api_address"]
-        balancers = self.cloud.load_balancer
+        balancers = self.mine.load_balancer
         balancers.delete_load_balancer(old, cascade=True)
-        self.until(lambda: self._balancer(release) is None, 60)
-        self._look_again(release)
+        self.until(lambda: self.balancer(release) is None, 60)
+        self.look_at_all(release)
         new = self.until(lambda: self._working_balancer(release), 120)
         self.assertNotEqual(old.id, new.id)
         port = new.vip_port_id
-        [floating] = self.cloud.network.ips(port_id=port)
+        [floating] = self.mine.network.ips(port_id=port)
         self.assertIn(floating.floating_ip_address, address)
         self.until_health(cluster, "HEALTHY")
 
@@ -98,33 +93,15 @@ class OutsideChangesTest(base.LabCase):
     def _worker(self, release: str) -> Any:
         """Return the server of the only worker, if there is one."""
         name = f"{release}-default-worker"
-        found = list(self.cloud.compute.servers(name=name))
+        found = list(self.mine.compute.servers(name=name))
         return found[0] if len(found) == 1 else None
-
-    def _balancer(self, release: str) -> Any:
-        found = self.cloud.load_balancer.load_balancers()
-        return next((each for each in found if release in each.name), None)
 
     def _working_balancer(self, release: str) -> Any:
         """Return the load balancer once its pool has a member."""
-        balancer = self._balancer(release)
+        balancer = self.balancer(release)
         if balancer is None or balancer.provisioning_status != "ACTIVE":
             return None
         for pool in balancer.pools:
-            if list(self.cloud.load_balancer.members(pool["id"])):
+            if list(self.mine.load_balancer.members(pool["id"])):
                 return balancer
         return None
-
-    def _look_again(self, release: str) -> None:
-        """Let CAPO look at once; by itself it does so every ten minutes."""
-        for kind in (
-            kinds.OPENSTACK_CLUSTER,
-            kinds.OPENSTACK_SERVER,
-            kinds.OPENSTACK_MACHINE,
-        ):
-            for each in self.plane.list(kind, self.namespace):
-                name = view.name_of(each)
-                if name.startswith(release):
-                    note = {"lab.example.org/look": self.unique("look")}
-                    change = {"metadata": {"annotations": note}}
-                    self.plane.patch(kind, self.namespace, name, change)

@@ -11,17 +11,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from lab import faults
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.provider import cloud_faults
 
 _OUTAGE = 60.0
-_OPENSTACK = (
-    kinds.OPENSTACK_CLUSTER,
-    kinds.OPENSTACK_MACHINE,
-    kinds.OPENSTACK_SERVER,
-)
 
 
 class ServicesAwayTest(cloud_faults.FaultCase):
@@ -66,8 +59,7 @@ class ServicesAwayTest(cloud_faults.FaultCase):
         self.magnum.call("POST", path, {"node_count": count})
 
     def _until_complete(self, cluster: str, release: str, count: int) -> None:
-        for kind in _OPENSTACK:
-            self.look_again(kind, release)
+        self.look_at_all(release)
         done: dict[str, Any] = self.until_status(
             cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"), 240
         )
@@ -78,7 +70,7 @@ class ServicesAwayTest(cloud_faults.FaultCase):
         self.until(lambda: self._servers(release) == count + 1, 120)
 
     def _servers(self, release: str) -> int:
-        cloud: Any = faults.connect(cloud_faults.PROJECT)
         return sum(
-            each.name.startswith(release) for each in cloud.compute.servers()
+            each.name.startswith(release)
+            for each in self.mine.compute.servers()
         )

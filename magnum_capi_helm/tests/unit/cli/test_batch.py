@@ -201,7 +201,7 @@ class FleetTest(base.FlowTestCase):
 
     def test_several_at_a_time(self) -> None:
         self.clusters("a", "b")
-        # The tests' SQLite has one connection, which two threads break.
+        # Two threads may not share the one connection of the tests' SQLite.
         self.useFixture(
             fixtures.MockPatchObject(rows, "fresh", lambda _context, row: row)
         )

@@ -44,7 +44,7 @@ class RotationTest(people.PeopleCase):
         self.assertEqual(before, self.in_use(found))
         people.nova(heir).delete("/os-keypairs/key-of-a-cluster")
 
-        self.rotate(owner, cluster)
+        self._by_application_credentials(cluster, first)
         self.rotate(heir, cluster)
         self.assertEqual(self.keypairs(owner), self.keypairs(heir))
         self.assertEqual(second, self.admin_view(cluster)["user_id"])
@@ -65,6 +65,21 @@ class RotationTest(people.PeopleCase):
         self.until(lambda: self.refused(cluster), 150, "a dead credential")
         self.keystone.delete(f"/users/{second}")
         self.leaves_nothing(cluster, found["stack_id"])
+
+    def _by_application_credentials(self, cluster: str, owner: str) -> None:
+        """An unrestricted one rotates, and a restricted one does not."""
+        made = self.keystone.credentials(cluster)
+        self.rotate(self.as_credential(owner, True), cluster)
+        before = self.keystone.credentials(cluster)
+        self.assertLess(len(made), len(before))
+        refusal = self.assertRaises(
+            ka_exceptions.BadRequest,
+            self.rotate,
+            self.as_credential(owner, False),
+            cluster,
+        )
+        self.assertIn("--unrestricted", refusal.message)
+        self.assertEqual(before, self.keystone.credentials(cluster))
 
     def _disabled(self, user: str, credential: tuple[str, str]) -> bool:
         """Disable a user, and return whether Keystone refuses the credential.
@@ -156,37 +171,23 @@ class HeldCase(people.PeopleCase):
 class ReplaceTest(HeldCase):
     """``cluster credentials``, by an operator who logs in as a member."""
 
-    def test_a_deletion_whose_owner_is_gone_goes_on(self) -> None:
-        """Only that the Secret has a new credential; not that it is used."""
-        first, heir = self.user(), self.user()
-        cluster = self.cluster(self.shared_template(), self.as_user(first))
-        self.until_status(cluster, ("CREATE_COMPLETE",))
-        found = self.admin_view(cluster)
-        release = self.hold(found["stack_id"])
-        self.keystone.delete(f"/users/{first}")
-        self.magnum.call("DELETE", f"/clusters/{cluster}")
-        self.until_reason(cluster, f"user {first} is deleted")
-        self.until_reason(cluster, f"cluster credentials {cluster}")
-
-        dead = (cluster, "--dead", "--apply")
-        self.assertEqual("changed", self.replace(heir, *dead)[0])
-        self.assertEqual(heir, people.user_of(self.in_use(found)))
-        self.assertEqual("nothing to do", self.replace(heir, *dead)[0])
-        self.until(lambda: "is deleted" not in self.reason(cluster), 60)
-        release()
-        self.leaves_nothing(cluster, found["stack_id"])
-
     def test_a_credential_whose_user_is_gone_is_replaced(self) -> None:
-        first, heir = self.user(), self.user()
+        first, heir, last = self.user(), self.user(), self.user()
         cluster = self.cluster(self.shared_template(), self.as_user(first))
         self.until_status(cluster, ("CREATE_COMPLETE",))
+        self._of_a_living_cluster(cluster, first, heir)
+        self._of_a_deletion(cluster, heir, last)
+
+    def _of_a_living_cluster(
+        self, cluster: str, owner: str, heir: str
+    ) -> None:
         found = self.admin_view(cluster)
         before = self.in_use(found)
         dead = (cluster, "--dead")
         works = ("nothing to do", "the credential works")
         self.assertEqual(works, self.replace(heir, *dead))
 
-        self.keystone.delete(f"/users/{first}")
+        self.keystone.delete(f"/users/{owner}")
         self.assertRaises(ka_exceptions.NotFound, people.user_of, before)
         stranger = self.keystone.post(
             "user", name=self.unique("user"), password=people.PASSWORD
@@ -206,6 +207,25 @@ class ReplaceTest(HeldCase):
         self.assertEqual(heir, self.admin_view(cluster)["user_id"])
         self.assertEqual(works, self.replace(heir, *dead, "--apply"))
         self.assertEqual(after, self.in_use(found))
+
+    def _of_a_deletion(self, cluster: str, owner: str, heir: str) -> None:
+        """A deletion whose owner is gone goes on.
+
+        Only that the Secret has a new credential; not that it is used.
+        """
+        found = self.admin_view(cluster)
+        release = self.hold(found["stack_id"])
+        self.keystone.delete(f"/users/{owner}")
+        self.magnum.call("DELETE", f"/clusters/{cluster}")
+        self.until_reason(cluster, f"user {owner} is deleted")
+        self.until_reason(cluster, f"cluster credentials {cluster}")
+
+        dead = (cluster, "--dead", "--apply")
+        self.assertEqual("changed", self.replace(heir, *dead)[0])
+        self.assertEqual(heir, people.user_of(self.in_use(found)))
+        self.assertEqual("nothing to do", self.replace(heir, *dead)[0])
+        self.until(lambda: "is deleted" not in self.reason(cluster), 60)
+        release()
         self.leaves_nothing(cluster, found["stack_id"])
 
     def replace(self, user: str, *words: str) -> tuple[str, str]:
@@ -276,6 +296,7 @@ class CallersTest(people.PeopleCase):
     def test_each_kind_of_token(self) -> None:
         template = self.shared_template()
         user, by_group = self.user(), self.user(by_group=True)
+        restricted = self.as_credential(user, False)
         for name, magnum in (
             ("password", self.as_user(user)),
             ("unrestricted", self.as_credential(user, True)),
@@ -285,31 +306,14 @@ class CallersTest(people.PeopleCase):
             self.until(
                 functools.partial(self.keystone.credentials, cluster), 60, name
             )
-            magnum.call("DELETE", f"/clusters/{cluster}")
+            # To delete needs no new credential.
+            restricted.call("DELETE", f"/clusters/{cluster}")
+            self.until(functools.partial(self.gone, cluster), 360)
+            self.assertEqual([], self.keystone.credentials(cluster))
 
-    def test_an_unrestricted_credential_rotates_and_a_restricted_does_not(
-        self,
-    ) -> None:
-        template = self.shared_template()
-        user = self.user()
-        restricted = self.as_credential(user, False)
-        refused = self.cluster(template, restricted)
+    def test_a_restricted_credential_makes_no_cluster(self) -> None:
+        restricted = self.as_credential(self.user(), False)
+        refused = self.cluster(self.shared_template(), restricted)
         found = self.until_status(refused, ("CREATE_FAILED",), 60)
         self.assertIn("--unrestricted", found["status_reason"])
         self.assertEqual([], self.keystone.credentials(refused))
-
-        cluster = self.cluster(template, self.as_user(user))
-        self.until_status(cluster, ("CREATE_COMPLETE",))
-        made = self.keystone.credentials(cluster)
-        self.rotate(self.as_credential(user, True), cluster)
-        before = self.keystone.credentials(cluster)
-        self.assertLess(len(made), len(before))
-        refusal = self.assertRaises(
-            ka_exceptions.BadRequest, self.rotate, restricted, cluster
-        )
-        self.assertIn("--unrestricted", refusal.message)
-        self.assertEqual(before, self.keystone.credentials(cluster))
-        # To delete needs no new credential.
-        restricted.call("DELETE", f"/clusters/{cluster}")
-        self.until(lambda: self.gone(cluster), 360)
-        self.assertEqual([], self.keystone.credentials(cluster))

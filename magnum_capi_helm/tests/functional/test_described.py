@@ -15,8 +15,8 @@ from keystoneauth1 import adapter
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import test_resize
 
 _PROFILE = """
 nodeGroupDefaults:
@@ -43,7 +43,7 @@ _LABELS = {
 }
 
 
-class DescribedTest(base.LabCase):
+class DescribedTest(test_resize.ResizeCase):
     """One cluster that asks for as much as goes together."""
 
     def test_what_a_template_says_is_in_the_live_objects(self) -> None:
@@ -66,10 +66,20 @@ class DescribedTest(base.LabCase):
         self._assert_machines(cluster, made["name"])
         self._assert_key()
         self.assertEqual(2, len(self._server_groups()))
+        self._resizes_within_the_autoscalers_bounds(cluster)
 
         self.delete(cluster)
         self.assertEqual([], self._server_groups())
         self.assert_all_gone(self.release)
+
+    def _resizes_within_the_autoscalers_bounds(self, cluster: str) -> None:
+        self.uuid = cluster
+        self.ask(3)
+        self.complete()
+        self.assertEqual(3, len(self.machines()))
+        self.ask(4)
+        self.refused("keeps nodegroup 'default-worker' between 1 and 3 nodes")
+        self.assertEqual(3, len(self.machines()))
 
     # Making
 

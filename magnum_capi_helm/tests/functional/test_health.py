@@ -9,10 +9,8 @@ from collections.abc import Sequence
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import tempfile
-import time
 from typing import Any
 
 from magnum_capi_helm.kubernetes import kinds
@@ -119,44 +117,3 @@ class HealthTest(base.LabCase):
             )
         self.assertIn(done.returncode, well, done.stderr)
         return done.stdout
-
-
-class UnreachableTest(base.LabCase):
-    def test_an_api_that_nobody_reaches_is_named_within_five_minutes(
-        self,
-    ) -> None:
-        cluster = self.cluster(self.template())
-        release = self.until(
-            lambda: (self.magnum.find(cluster) or {}).get("stack_id"), 60
-        )
-        host, port = self.until(lambda: self._endpoint(release), 60)
-        # Whoever listens first: connections are taken and never answered.
-        with socket.create_server((host, port)):
-            started = time.monotonic()
-            said = self.until(lambda: self._said(cluster, host), 300)
-            self.assertLess(time.monotonic() - started, 300)
-            self.assertEqual("CREATE_IN_PROGRESS", said["status"])
-            self.assertEqual(
-                "the management cluster can't reach the Kubernetes API at "
-                f"https://{host}:{port}: a firewall, security group or "
-                "missing route is in between, or the control plane did not "
-                "start",
-                said["status_reason"],
-            )
-        done = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
-        self.assertEqual("CREATE_COMPLETE", done["status"], str(done))
-        self.assertIsNone(done["status_reason"])
-
-    def _endpoint(self, release: str) -> tuple[str, int] | None:
-        found: Any = self.plane.get(kinds.CLUSTER, self.namespace, release)
-        endpoint = ((found or {}).get("spec") or {}).get(
-            "controlPlaneEndpoint"
-        ) or {}
-        if not endpoint.get("host"):
-            return None
-        return str(endpoint["host"]), int(endpoint["port"])
-
-    def _said(self, cluster: str, text: str) -> dict[str, Any] | None:
-        found = self.magnum.find(cluster)
-        reason = (found or {}).get("status_reason") or ""
-        return found if text in reason else None

@@ -1,67 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""From nothing to a cluster, and back to nothing."""
+"""One cluster from create to delete, as clients of all versions see it."""
 
 from __future__ import annotations
 
-import json
-import os
 import pathlib
-import subprocess
-import tempfile
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.x509 import oid
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.tests.functional import base
-from magnum_capi_helm.tests.functional import database
-from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import magnum_api
+from magnum_capi_helm.tests.functional import test_certificates
+
+#: Fields that a version of the API has, and the one before has not.
+_CLUSTER_ID = "1.13"
+_ZERO_NODES = "1.10"
+_NODEGROUPS = "1.9"
 
 
-class LifeTest(base.LabCase):
-    """One cluster's life."""
+class LifeTest(test_certificates.DatabaseCase):
+    """What Magnum's API adds and renames, on a cluster of the driver."""
 
-    def test_create_resize_delete_leaves_nothing(self) -> None:
-        cluster = self.cluster(self.template(), node_count=2)
-        made = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
-        self.assertEqual("CREATE_COMPLETE", made["status"])
-        self.assertIsNone(made["status_reason"])
-        self.assertEqual("v1.34.2", made["coe_version"])
-        self.assertEqual(2, len(made["node_addresses"]))
-        self.assertEqual(1, len(made["master_addresses"]))
-        self.assertEqual(3, len(self._ready_nodes(made)))
-        self._assert_no_more_rights_than_the_user(cluster)
-        self._assert_own_service_account_key(made["stack_id"])
-        certificates = database.references(cluster)
-        self.assertEqual(4, len(database.stored(certificates)))
-
-        self.assertEqual(3, self.resize(cluster, 3)["node_count"])
-        self.assertEqual(4, len(self._ready_nodes(made)))
-        groups = self.magnum.nodegroups(cluster)
-        self.assertEqual(
-            {
-                "default-master": ("CREATE_COMPLETE", 1),
-                "default-worker": ("UPDATE_COMPLETE", 3),
-            },
-            {
-                name: (group["status"], len(group["node_addresses"]))
-                for name, group in groups.items()
-            },
+    def setUp(self) -> None:
+        super().setUp()
+        api = adapter.Adapter(
+            self.magnum.session, service_type="container-infra"
         )
-        self.resize(cluster, 1)
-        self.assertEqual(2, len(self._ready_nodes(made)))
+        root = str(api.get_endpoint()).removesuffix("v1")
+        [found] = self.magnum.session.get(root).json()["versions"]
+        self.newest = str(found["max_version"])
 
-        self.delete(cluster)
-        self.assert_all_gone(made["stack_id"])
+    def at(self, version: str) -> magnum_api.Magnum:
+        """A client that asks for one version of the API."""
+        return magnum_api.Magnum(
+            self.magnum.session, f"container-infra {version}"
+        )
+
+    def supported(self, version: str) -> bool:
+        """Whether this Magnum has the version."""
+        return _number(version) <= _number(self.newest)
+
+    def test_create_use_change_delete_leaves_nothing(self) -> None:
+        cluster = self.cluster(
+            self.template(), magnum=self.at("1.1"), name=self.unique("old")
+        )
+        made = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
+        self.assertEqual(
+            ("CREATE_COMPLETE", None), (made["status"], made["status_reason"])
+        )
+        release = made["stack_id"]
+        self._has_no_more_rights_than_the_user(cluster)
+        self._has_its_own_service_account_key(release)
+        self._release_of(cluster, release)
+        self._counts(cluster)
+        config = self.use(cluster)
+        self._resizes(cluster, config)
+        self._no_nodes(cluster)
+        self._nodegroups(cluster)
+        self.leave(cluster)
+        self.assert_all_gone(release)
         self.assertEqual([], self.credentials_of(cluster))
-        self.assertEqual([], database.stored(certificates))
 
-    def _assert_no_more_rights_than_the_user(self, cluster: str) -> None:
+    def _has_no_more_rights_than_the_user(self, cluster: str) -> None:
         (credential,) = self.credentials_of(cluster)
         self.assertEqual(
             ["member", "reader"],
@@ -69,7 +71,7 @@ class LifeTest(base.LabCase):
         )
         self.assertFalse(credential["unrestricted"])
 
-    def _assert_own_service_account_key(self, release: str) -> None:
+    def _has_its_own_service_account_key(self, release: str) -> None:
         keys = [
             self.plane.get(kinds.SECRET, self.namespace, f"{release}-{each}")
             for each in ("ca", "etcd", "proxy", "sa")
@@ -78,109 +80,111 @@ class LifeTest(base.LabCase):
             4, len({each["data"]["tls.key"] for each in keys if each})
         )
 
-    def _ready_nodes(self, cluster: dict[str, Any]) -> list[str]:
-        """Names of Ready nodes, by the user's kubeconfig."""
-        with tempfile.TemporaryDirectory() as directory:
-            config = self._kubeconfig(cluster, pathlib.Path(directory))
-            done = subprocess.run(
-                ["kubectl", "get", "nodes", "-o", "json"],
-                env={
-                    "HOME": directory,
-                    "KUBECONFIG": str(config),
-                    "PATH": f"{programs.LAB / 'bin'}:{os.environ['PATH']}",
-                },
-                capture_output=True,
-                text=True,
-                timeout=30,
-                check=True,
+    def _release_of(self, cluster: str, release: str) -> None:
+        """``stack_id`` is called ``cluster_id`` from 1.13 on."""
+        for version in ("1.1", "1.8", "1.9", "1.12", "1.13", "1.14"):
+            if not self.supported(version):
+                continue
+            found = self.at(version).find(cluster) or {}
+            renamed = _number(version) >= _number(_CLUSTER_ID)
+            name, other = (
+                ("cluster_id", "stack_id")
+                if renamed
+                else ("stack_id", "cluster_id")
             )
-        return [
-            node["metadata"]["name"]
-            for node in json.loads(done.stdout)["items"]
-            if {"type": "Ready", "status": "True"}.items()
-            <= _condition(node, "Ready").items()
-        ]
+            self.assertEqual(release, found[name], version)
+            self.assertNotIn(other, found, version)
+            self.assertEqual("CREATE_COMPLETE", found["status"], version)
 
-    def _kubeconfig(
-        self, cluster: dict[str, Any], directory: pathlib.Path
-    ) -> pathlib.Path:
-        """As ``openstack coe cluster config`` makes it."""
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        request = _request(key)
-        pem = serialization.Encoding.PEM
-        signed = self.magnum.call(
-            "POST",
-            "/certificates",
+    def _counts(self, cluster: str) -> None:
+        for version in ("1.1", self.newest):
+            found = self.at(version).find(cluster) or {}
+            self.assertEqual(1, found["node_count"])
+            self.assertEqual(1, found["master_count"])
+            self.assertEqual(1, len(found["node_addresses"]), version)
+            self.assertEqual(1, len(found["master_addresses"]), version)
+            self.assertEqual("v1.34.2", found["coe_version"], version)
+
+    def _resizes(self, cluster: str, config: pathlib.Path) -> None:
+        """A PATCH at first, an action of its own from 1.7 on."""
+        self.refused("1.6", "POST", f"/clusters/{cluster}/actions/resize")
+        self.at("1.1").call(
+            "PATCH",
+            f"/clusters/{cluster}",
+            [{"op": "replace", "path": "/node_count", "value": 2}],
+        )
+        self.settled(cluster, 2)
+        self.assertEqual(
+            ["True"] * 3, [_ready(node) for node in self.kubectl(config)]
+        )
+        self.assertEqual(
             {
-                "cluster_uuid": cluster["uuid"],
-                "csr": request.public_bytes(pem).decode(),
+                "default-master": ("CREATE_COMPLETE", 1),
+                "default-worker": ("UPDATE_COMPLETE", 2),
             },
-        )["pem"]
-        authority = self.magnum.call(
-            "GET", f"/certificates/{cluster['uuid']}"
-        )["pem"]
-        (directory / "ca.pem").write_text(authority)
-        (directory / "cert.pem").write_text(signed)
-        (directory / "key.pem").write_bytes(
-            key.private_bytes(
-                pem,
-                serialization.PrivateFormat.TraditionalOpenSSL,
-                serialization.NoEncryption(),
-            )
-        )
-        config = directory / "config"
-        config.write_text(
-            json.dumps(_document(cluster["api_address"], directory))
-        )
-        return config
-
-
-def _request(key: rsa.RSAPrivateKey) -> x509.CertificateSigningRequest:
-    """For a certificate of an administrator of the cluster."""
-    subject = x509.Name(
-        [
-            x509.NameAttribute(oid.NameOID.COMMON_NAME, "admin"),
-            x509.NameAttribute(
-                oid.NameOID.ORGANIZATION_NAME, "system:masters"
-            ),
-        ]
-    )
-    return (
-        x509.CertificateSigningRequestBuilder()
-        .subject_name(subject)
-        .sign(key, hashes.SHA256())
-    )
-
-
-def _document(server: str, directory: pathlib.Path) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [
             {
-                "name": "c",
-                "cluster": {
-                    "server": server,
-                    "certificate-authority": str(directory / "ca.pem"),
-                },
-            }
-        ],
-        "users": [
-            {
-                "name": "u",
-                "user": {
-                    "client-certificate": str(directory / "cert.pem"),
-                    "client-key": str(directory / "key.pem"),
-                },
-            }
-        ],
-    }
+                name: (group["status"], len(group["node_addresses"]))
+                for name, group in self.magnum.nodegroups(cluster).items()
+            },
+        )
+
+    def _no_nodes(self, cluster: str) -> None:
+        path = f"/clusters/{cluster}/actions/resize"
+        self.refused("1.9", "POST", path, {"node_count": 0})
+        self.at(_ZERO_NODES).call("POST", path, {"node_count": 0})
+        self.settled(cluster, 0)
+
+    def _nodegroups(self, cluster: str) -> None:
+        path = f"/clusters/{cluster}/nodegroups"
+        self.refused("1.8", "GET", path)
+        made = self.at(_NODEGROUPS).call(
+            "POST", path, {"name": "extra", "node_count": 1}
+        )
+        self.settled(cluster, 1)
+        for version in (_NODEGROUPS, self.newest):
+            found = self.at(version).call("GET", f"{path}/{made['uuid']}")
+            self.assertEqual("CREATE_COMPLETE", found["status"], version)
+            self.assertEqual(1, len(found["node_addresses"]), version)
+        self._labels(cluster, f"{path}/{made['uuid']}")
+
+    def _labels(self, cluster: str, group: str) -> None:
+        """Labels and taints of nodes are of 1.14."""
+        found = self.at(self.newest).call("GET", group)
+        if "node_labels" not in found:
+            return
+        self.at(self.newest).call(
+            "PATCH",
+            group,
+            [{"op": "replace", "path": "/max_node_count", "value": 3}],
+        )
+        self.settled(cluster, 1)
+        found = self.at(self.newest).call("GET", group)
+        self.assertEqual(3, found["max_node_count"])
+        self.assertEqual({}, found["node_labels"])
+        self.assertEqual([], found["node_taints"])
+
+    def refused(
+        self, version: str, method: str, path: str, body: Any = None
+    ) -> None:
+        """A version does not know a request."""
+        self.assertRaises(
+            ka_exceptions.HttpError, self.at(version).call, method, path, body
+        )
+
+    def settled(self, cluster: str, count: int) -> None:
+        """The cluster got there, as the oldest and the newest say."""
+        self.until_status(cluster, ("UPDATE_IN_PROGRESS",), 30)
+        self.until_status(cluster, ("UPDATE_COMPLETE",))
+        for version in ("1.1", self.newest):
+            found = self.at(version).find(cluster) or {}
+            self.assertEqual(count, found["node_count"], version)
 
 
-def _condition(node: dict[str, Any], kind: str) -> dict[str, Any]:
-    for each in node["status"]["conditions"]:
-        if each["type"] == kind:
-            return dict(each)
-    return {}
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _ready(node: dict[str, Any]) -> str:
+    """Return the status of the condition Ready."""
+    conditions = node["status"]["conditions"]
+    return "".join(c["status"] for c in conditions if c["type"] == "Ready")

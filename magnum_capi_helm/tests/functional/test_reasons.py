@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from typing import Any
 
 from magnum_capi_helm.kubernetes import kinds
@@ -64,16 +66,16 @@ class NoHostTest(_ReasonCase):
         )
 
 
-class AddonTest(_ReasonCase):
-    def test_failing_addon_is_named_and_the_cluster_recovers(self) -> None:
+class LateTest(_ReasonCase):
+    """A cluster that is complete once its API and its addons are there."""
+
+    def test_an_unreachable_api_and_a_failing_addon_are_named(self) -> None:
         cluster = self.cluster(self.template())
         release = self.until(
             lambda: (self.magnum.find(cluster) or {}).get("stack_id"), 60
         )
-        addon = f"{release}-ccm-openstack"
-        self.until(
-            lambda: self._annotate(addon, "quota of load balancers"), 60
-        )
+        self.until(lambda: self._fail(release, "quota of load balancers"), 60)
+        self._api_that_nobody_reaches(cluster, release)
         failing = self.until(
             lambda: self._with_reason(cluster, "quota of load balancers"), 180
         )
@@ -82,15 +84,41 @@ class AddonTest(_ReasonCase):
             "addon ccm-openstack: Failed: quota of load balancers",
             failing["status_reason"],
         )
-        self._annotate(addon, None)
+        self._fail(release, None)
         done = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
         self.assertEqual("CREATE_COMPLETE", done["status"])
         self.assertIsNone(done["status_reason"])
 
-    def _annotate(self, addon: str, text: str | None) -> Any:
+    def _api_that_nobody_reaches(self, cluster: str, release: str) -> None:
+        """It is named within five minutes."""
+        host, port = self.until(lambda: self._endpoint(release), 60)
+        # Whoever listens first: connections are taken and never answered.
+        with socket.create_server((host, port)):
+            started = time.monotonic()
+            said = self.until(lambda: self._with_reason(cluster, host), 300)
+            self.assertLess(time.monotonic() - started, 300)
+        self.assertEqual("CREATE_IN_PROGRESS", said["status"])
+        self.assertEqual(
+            "the management cluster can't reach the Kubernetes API at "
+            f"https://{host}:{port}: a firewall, security group or missing "
+            "route is in between, or the control plane did not start",
+            said["status_reason"],
+        )
+
+    def _endpoint(self, release: str) -> tuple[str, int] | None:
+        found: Any = self.plane.get(kinds.CLUSTER, self.namespace, release)
+        endpoint = ((found or {}).get("spec") or {}).get(
+            "controlPlaneEndpoint"
+        ) or {}
+        if not endpoint.get("host"):
+            return None
+        return str(endpoint["host"]), int(endpoint["port"])
+
+    def _fail(self, release: str, text: str | None) -> Any:
+        """Let an addon fail with a text, or with None not any more."""
         return self.plane.patch(
             kinds.HELM_RELEASE,
             self.namespace,
-            addon,
+            f"{release}-ccm-openstack",
             {"metadata": {"annotations": {ADDON_FAULT: text}}},
         )

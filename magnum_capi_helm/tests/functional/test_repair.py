@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a helm that failed half way left behind is put right."""
+"""Releases that helm can't read or change are put right."""
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import test_resize
 
 
 class RepairTest(test_resize.ResizeCase):
     """Live objects equal the manifest, and no machine is replaced for it."""
 
-    def test_of_half_a_revision_nothing_is_left(self) -> None:
+    def test_a_failed_revision_and_versions_that_are_not_served(self) -> None:
+        # One cluster for both: making one takes most of the time.
         self.make(node_count=1)
+        self.of_half_a_revision_nothing_is_left()
+        self.a_release_in_old_versions_is_changed_and_deleted()
+
+    def of_half_a_revision_nothing_is_left(self) -> None:
         # Read in its own version, an object has what its manifest says.
         self.assertEqual({}, self.differences())
-        before = {*self.machines(), *self.machines("control-plane")}
+        before = self.all_machines()
         self.as_a_failed_revision()
         self.disturb()
         self.assertNotEqual({}, self.differences())
@@ -31,9 +39,33 @@ class RepairTest(test_resize.ResizeCase):
         scope = (self.namespace, self.release)
         revisions = helm_records.revisions(self.plane, *scope)
         self.assertFalse([each for each in revisions if each.harmful])
-        self.assertEqual(
-            before, {*self.machines(), *self.machines("control-plane")}
+        self.assertEqual(before, self.all_machines())
+
+    def a_release_in_old_versions_is_changed_and_deleted(self) -> None:
+        """helm alone can neither upgrade nor uninstall it."""
+        before = self.all_machines()
+        newest = self.age("infrastructure.cluster.x-k8s.io/", "v1alpha7")
+        # Its exit code says that there is something to do.
+        found = self.assertRaises(
+            AssertionError, programs.command, "check", "--target", "now"
         )
+        self.assertIn(self.release, str(found))
+        self.ask(2)
+        self.complete()
+        now = self.all_machines()
+        self.assertEqual(before, before & now)
+        self.assertEqual(3, len(now))
+        original = names.original(self.release, newest)
+        self.assertIsNotNone(
+            self.plane.get(kinds.SECRET, self.namespace, original)
+        )
+        self.age("cluster.x-k8s.io/", "v1alpha9")
+        self.delete(self.uuid)
+        self.assert_all_gone(self.release)
+
+    def all_machines(self) -> set[str]:
+        """UIDs of the machines of both parts."""
+        return {*self.machines(), *self.machines("control-plane")}
 
     def differences(self) -> dict[str, Any]:
         """What live objects have otherwise than the newest manifest."""
@@ -119,3 +151,25 @@ class RepairTest(test_resize.ResizeCase):
         self.addCleanup(
             self.plane.delete, kinds.MANIFESTS, self.namespace, name
         )
+
+    def age(self, group: str, version: str) -> int:
+        """The record of the newest revision, as of another time.
+
+        :param group: with a slash, of which all objects get ``version``
+        :returns: the number of the revision
+        """
+        scope = (self.namespace, self.release)
+        newest = helm_records.revisions(self.plane, *scope)[-1].version
+        record = names.helm_record(self.release, newest)
+        secret = self.plane.get(kinds.SECRET, self.namespace, record)
+        assert secret is not None
+        body = encoding.unpack(base64.b64decode(secret["data"]["release"]))
+        old = f"apiVersion: {group}v1beta1"
+        self.assertIn(old, body["manifest"])
+        body["manifest"] = body["manifest"].replace(
+            old, f"apiVersion: {group}{version}"
+        )
+        text = base64.b64encode(encoding.pack(body).encode()).decode()
+        secret["data"]["release"] = text
+        self.plane.replace(kinds.SECRET, secret)
+        return newest

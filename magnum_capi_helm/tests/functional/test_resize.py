@@ -141,22 +141,3 @@ class ResizeTest(ResizeCase):
         self.assertEqual(1, len(self.machines()))
         self.magnum.call("PATCH", path, change)
         self.assertEqual(2, self.complete()["node_count"])
-
-
-class AutoscaledTest(ResizeCase):
-    """A cluster in which the autoscaler has the last word."""
-
-    def test_within_its_bounds_alone(self) -> None:
-        self.make(
-            labels={
-                "auto_scaling_enabled": "true",
-                "min_node_count": "1",
-                "max_node_count": "3",
-            }
-        )
-        self.ask(2)
-        self.complete()
-        self.assertEqual(2, len(self.machines()))
-        self.ask(4)
-        self.refused("keeps nodegroup 'default-worker' between 1 and 3 nodes")
-        self.assertEqual(2, len(self.machines()))

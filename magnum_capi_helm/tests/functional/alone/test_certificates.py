@@ -54,7 +54,11 @@ class BarbicanTest(test_certificates.CertificatesCase):
 
     def test_a_cluster_leaves_no_certificate_and_no_key(self) -> None:
         before = self.found("secrets")
-        self.live()
+        cluster = self.cluster(self.template())
+        self.fail_twice()
+        self.until_status(cluster, ("CREATE_COMPLETE",))
+        self.use(cluster)
+        self.leave(cluster)
         self.assertEqual(before, self.found("secrets"))
 
 

@@ -10,7 +10,6 @@ from lab import cluster_api
 from lab import magnums
 from lab import planes
 from lab import predecessor
-from lab import provider
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,7 +30,6 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--keep", action="store_true", help="leave the cluster running"
     )
-    _provider(demo)
     test = add("test", "run all tests of the project")
     test.add_argument(
         "--alone",
@@ -77,7 +75,6 @@ def _up(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         " its tests (root installs it when it is missing)",
     )
     _cluster_api(up, "run that Cluster API; it stays the one that runs")
-    _provider(up)
 
 
 def _down(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
@@ -156,12 +153,3 @@ def _second(command: argparse._ActionsContainer, text: str) -> None:
 
 def _cluster_api(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--cluster-api", choices=cluster_api.NAMES, help=text)
-
-
-def _provider(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--provider",
-        choices=provider.NAMES,
-        help="let labinfra simulate the OpenStack provider, or run the"
-        " provider's own controllers (capo); it stays the one that runs",
-    )

@@ -2,7 +2,7 @@
 
 """The table of the cloud's faults, from what the tests kept.
 
-``python3 -m lab.fault_table``, after ``tox -e provider -- test_cloud_faults``,
+``python3 -m lab.fault_table``, after ``tox -e cloud -- test_faults``,
 writes ``doc/source/evidence/cloud-faults.inc``.
 """
 

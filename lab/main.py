@@ -12,7 +12,6 @@ from lab import environment
 from lab import errors
 from lab import lock
 from lab import magnums
-from lab import provider
 from lab import steps
 from lab import virtualenv
 
@@ -67,8 +66,6 @@ def _choose(options: argparse.Namespace) -> int:
         cluster_api.CHOICE.write(options.cluster_api)
     if options.command == "up" and options.magnum:
         magnums.CHOICE.write(options.magnum)
-    if options.command in _BUILDING and options.provider:
-        provider.CHOICE.write(options.provider)
     if options.command in _STOPPING and not virtualenv.usable():
         return _dispatch(options, held)
     if not bootstrap.inside():

@@ -2,11 +2,8 @@
 
 """A management plane: a Kubernetes API server and Cluster API's managers.
 
-Everything is the real thing but the infrastructure. With the simulated
-provider, OpenStack's provider (CAPO) runs for its admission webhooks alone
-(the namespace that it watches has no objects), and ``labinfra`` plays its
-controllers, the inside of the machines, and the addon provider. With the
-provider ``capo``, its own controllers run, and ``labinfra`` plays the rest.
+Among them are those of Cluster API's OpenStack provider (CAPO). ``labinfra``
+plays the inside of the machines, and the addon provider.
 """
 
 from collections.abc import Callable
@@ -16,9 +13,7 @@ from lab import layout
 from lab import manifests
 from lab import planes
 from lab import programs
-from lab import provider
 from lab import service
-from lab.cloud import config
 
 # Ports of the first plane.
 _ETCD_PORT = 12379
@@ -144,11 +139,8 @@ def _controller_manager(plane: planes.Plane) -> service.Service:
 def _manager(plane: planes.Plane, name: str) -> service.Service:
     _, first = manifests.PROVIDERS[name.removeprefix("capi-")]
     port = plane.port(first)
-    # In a namespace without objects, the OpenStack provider reconciles
-    # nothing. Its watch filter is no way: OpenStackServers pass it.
     # Flatcar is configured by Ignition, which is an alpha feature.
     extra = {
-        "capo": () if provider.real() else ("--namespace=none",),
         "capi-bootstrap": (_IGNITION,),
         "capi-kcp": (_IGNITION,),
     }.get(name, ())
@@ -182,13 +174,7 @@ def _labinfra(plane: planes.Plane) -> service.Service:
             str(programs.path("labinfra")),
             f"-kubeconfig={plane.kubeconfig}",
             f"-health-addr={health}",
-            f"-endpoint-net={plane.endpoints}",
-            f"-zones={','.join(config.ZONES)}",
-            *(
-                ("-machines-only", f"-clouds={layout.CLOUDS_YAML}")
-                if provider.real()
-                else ()
-            ),
+            f"-clouds={layout.CLOUDS_YAML}",
             "-v=2",
         ),
         layer=5,

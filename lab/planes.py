@@ -16,14 +16,12 @@ class Plane:
     """Where one management cluster lives.
 
     ``suffix`` ends the names of its services, files and folders; ``shift`` is
-    added to the first one's ports; ``endpoints`` is the first half of the
-    IPv4 addresses that its users' clusters get.
+    added to the first one's ports.
     """
 
     name: str
     suffix: str
     shift: int
-    endpoints: str
 
     def called(self, name: str) -> str:
         """A service's or a step's name on this plane."""
@@ -77,8 +75,8 @@ class Plane:
         return path.with_name(self.called(path.name))
 
 
-FIRST = Plane("a", suffix="", shift=0, endpoints="127.88")
-SECOND = Plane("b", suffix="-b", shift=1000, endpoints="127.89")
+FIRST = Plane("a", suffix="", shift=0)
+SECOND = Plane("b", suffix="-b", shift=1000)
 ALL = (FIRST, SECOND)
 
 

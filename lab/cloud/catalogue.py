@@ -12,18 +12,17 @@ import time
 from typing import Any
 
 import openstack
+from openstack import exceptions
 import openstack.connection
 import yaml
 
 from lab import errors
 from lab import layout
-from lab import provider
 from lab.cloud import config
-from lab.cloud import databases
 from lab.cloud import services
 
 USERS = ("demo", "other")
-# Name: vcpus, MB of memory. labinfra reads "nohost" and "stuck" in the name.
+# Name: vcpus, MB of memory. labinfra reads "stuck" in the name.
 FLAVORS = {
     "m1.tiny": (1, 512),
     "m1.control": (2, 4096),
@@ -40,9 +39,8 @@ IMAGES = {
 VOLUME_TYPE = "ssd"
 # Addresses of the external network. On loopback, labinfra can listen on a
 # cluster's floating IP.
-_DOCUMENTATION = "203.0.113.0/24"
-_REACHABLE = "127.88.0.0/16"
-# Seconds until all computes are in Placement.
+_PUBLIC = "127.88.0.0/16"
+# Seconds until Nova and Placement know all computes.
 _PATIENCE = 120.0
 # No host has it, so the scheduler finds none for such a flavor.
 _NO_HOST = {"trait:HW_GPU_API_VULKAN": "required"}
@@ -142,17 +140,12 @@ def fill_network() -> None:
         provider_network_type="flat",
         provider_physical_network="public",
     )
-    cidr = _REACHABLE if provider.real() else _DOCUMENTATION
-    subnet = network.find_subnet("public")
-    if subnet and subnet.cidr != cidr:
-        # Of the other provider. Neutron refuses while an address is in use.
-        network.delete_subnet(subnet)
     _ensure(
         network.find_subnet,
         network.create_subnet,
         "public",
         network_id=public.id,
-        cidr=cidr,
+        cidr=_PUBLIC,
         ip_version=4,
         is_dhcp_enabled=False,
     )
@@ -176,10 +169,11 @@ def fill_images() -> None:
 
 def fill_compute() -> None:
     """Flavors, key pairs, compute hosts in availability zones."""
-    databases.add_compute_hosts()
-    if provider.real():
-        _place_zones()
-    compute = connect("admin").compute
+    admin = connect("admin")
+    _until_computes_are_known(admin)
+    compute: Any = admin.compute
+    for zone, host in zip(config.ZONES[1:], config.HOSTS[1:], strict=True):
+        _place(compute, zone, host)
     for name, (vcpus, ram) in FLAVORS.items():
         flavor = _ensure(
             compute.find_flavor,
@@ -196,37 +190,52 @@ def fill_compute() -> None:
         _ensure(own.find_keypair, own.create_keypair, user)
 
 
-def _place_zones() -> None:
-    """Tell Placement the aggregate of each compute.
+def _until_computes_are_known(
+    admin: openstack.connection.Connection,
+) -> None:
+    """Wait until Placement has all computes.
 
-    Nova's scheduler asks Placement for the hosts of a zone. Computes register
-    themselves there a moment after Nova's API answers.
+    They register themselves a moment after Nova's API answers, and Nova puts
+    into a zone there only those that it has.
     """
-    admin = connect("admin")
     placement: Any = admin.placement
-    placement.default_microversion = "1.19"
-    aggregates = [
-        (host, aggregate.uuid)
-        for aggregate in admin.compute.aggregates()
-        for host in aggregate.hosts
-    ]
-    deadline = time.monotonic() + _PATIENCE
-    while True:
+
+    def known() -> bool:
         listed = placement.get("/resource_providers").json()
-        providers = {
-            each["name"]: each["uuid"] for each in listed["resource_providers"]
-        }
-        if all(host in providers for host, _ in aggregates):
-            break
+        names = {each["name"] for each in listed["resource_providers"]}
+        return names.issuperset(config.HOSTS)
+
+    _until(known, "Nova's computes are not in Placement")
+
+
+def _place(compute: Any, zone: str, host: str) -> None:
+    """Put a compute into a zone."""
+    aggregate = _ensure(
+        compute.find_aggregate,
+        compute.create_aggregate,
+        zone,
+        availability_zone=zone,
+    )
+    if host in (aggregate.hosts or ()):
+        return
+
+    def placed() -> bool:
+        try:
+            compute.add_host_to_aggregate(aggregate, host)
+        except exceptions.NotFoundException:
+            # The scheduler has yet to find it.
+            return False
+        return True
+
+    _until(placed, f"Nova does not know the compute {host}")
+
+
+def _until(done: Callable[[], bool], problem: str) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while not done():
         if time.monotonic() > deadline:
-            raise errors.LabError("Nova's computes are not in Placement")
+            raise errors.LabError(problem)
         time.sleep(1)
-    for host, aggregate in aggregates:
-        path = f"/resource_providers/{providers[host]}/aggregates"
-        known = placement.get(path).json()
-        if known["aggregates"] != [aggregate]:
-            known["aggregates"] = [aggregate]
-            placement.put(path, json=known).raise_for_status()
 
 
 def fill_volumes() -> None:

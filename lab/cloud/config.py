@@ -8,7 +8,6 @@ import shutil
 from lab import charts
 from lab import layout
 from lab import postgres
-from lab import provider
 
 KEYSTONE = "http://127.0.0.1:5000/v3"
 PASSWORD = "lab"  # noqa: S105  everything listens on loopback only
@@ -103,8 +102,6 @@ def write(name: str) -> None:
     parts = ["common", name]
     if name != "keystone":
         parts.insert(1, "authtoken")
-    if provider.real() and (_TEMPLATES / f"{name}-capo.conf").exists():
-        parts.append(f"{name}-capo")
     path(name).write_text("\n".join(_fill(part, words) for part in parts))
     _copy_pipelines(name, folder)
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""nova_all.py nova PORT [HOST...]: Nova's services in one process.
+"""nova_all.py nova PORT HOST...: Nova's services in one process.
 
 API, conductor and scheduler talk over oslo.messaging's in-process transport.
 Each host gets a compute with Nova's own fake driver, whose servers are ACTIVE
-at once. Without hosts, the scheduler finds none for any server, and Nova says
-so in its own words.
+at once.
 """
 
 from collections.abc import Callable
@@ -42,8 +41,7 @@ def main(port: int, hosts: list[str]) -> None:
         (None, "scheduler"),
     ]
     services += [(host, "compute") for host in hosts]
-    if hosts:
-        _prepare_computes()
+    _prepare_computes()
     running = set()
 
     def start() -> None:

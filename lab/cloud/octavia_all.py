@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """octavia_all.py PORT DATABASE [OPTION...]: Octavia, without workers.
 
-The lab's load balancers are made by Octavia's noop provider, which does
-nothing, or by the API's half of the amphora provider, which makes the VIP's
-port in Neutron. Nobody reports back, and what the API wrote as pending would
-stay so: here it is settled, in Octavia's own tables. While the file ``fail``
-beside the configuration names a project, it is settled as by a worker that
-fails there.
+The lab's load balancers are made by the API's half of the amphora provider,
+which makes the VIP's port in Neutron. Nobody reports back, and what the API
+wrote as pending would stay so: here it is settled, in Octavia's own tables.
+While the file ``fail`` beside the configuration names a project, it is settled
+as by a worker that fails there.
 """
 
 import pathlib
@@ -137,13 +136,6 @@ class Ports:
         self._driver.delete_port(port)
 
 
-class NoPorts(Ports):
-    """Those of the noop provider, which are in no Neutron."""
-
-    def delete(self, port: str) -> None:
-        """Delete nothing."""
-
-
 def _delete(connection: psycopg2.extensions.connection, ports: Ports) -> None:
     """Delete load balancers that are to go, after the ports of their VIPs.
 
@@ -198,15 +190,11 @@ def main(port: int, database: str, options: list[str]) -> None:
     _add_ovn()
     from octavia.wsgi import api
 
-    from octavia.common import config  # isort: skip
-
-    real = config.cfg.CONF.api_settings.default_provider_driver == "amphora"
-    ports = Ports() if real else NoPorts()
     # The driver's name in it is SQLAlchemy's.
     plain = database.replace("+psycopg2", "")
     fail = pathlib.Path(options[-1]).with_name("fail")
     threading.Thread(
-        target=settle, args=(plain, ports, fail), daemon=True
+        target=settle, args=(plain, Ports(), fail), daemon=True
     ).start()
     wsgi.Server(("127.0.0.1", port), api.application, numthreads=8).start()
 

@@ -10,7 +10,6 @@ from lab import environment
 from lab import layout
 from lab import postgres
 from lab import predecessor
-from lab import provider
 from lab import service
 from lab import virtualenv
 from lab.cloud import config
@@ -28,9 +27,13 @@ _APIS = {
     "neutron": ("neutron.wsgi.api", 9696, ""),
     "barbican": ("barbican", 9311, ""),
 }
-_SCRIPTS = {"barbican": "barbican_api.py", "nova": "nova_all.py"}
-# With CAPO's own controllers, these do more than answer.
-_REAL_SCRIPTS = {"cinder": "cinder_all.py", "neutron": "neutron_all.py"}
+# These do more than answer.
+_SCRIPTS = {
+    "barbican": "barbican_api.py",
+    "cinder": "cinder_all.py",
+    "neutron": "neutron_all.py",
+    "nova": "nova_all.py",
+}
 _MAGNUM = "magnum_all.py"
 # The driver is read from the checkout: a change of it needs a restart.
 _DRIVER = layout.CHECKOUT / "magnum_capi_helm"
@@ -115,12 +118,10 @@ def _api(name: str) -> service.Service:
     script = _SCRIPTS.get(name, "serve.py")
     # Cinder alone reads its configuration from its command line.
     options: dict[str, tuple[str, ...]] = {
-        "cinder": ("--config-file", str(config.path(name)))
+        "cinder": ("--config-file", str(config.path(name))),
+        "neutron": (postgres.url(name), *config.HOSTS),
+        "nova": config.HOSTS,
     }
-    if provider.real():
-        script = _REAL_SCRIPTS.get(name, script)
-        options["neutron"] = (postgres.url(name), *config.HOSTS)
-        options["nova"] = config.HOSTS
     return service.Service(
         name,
         (

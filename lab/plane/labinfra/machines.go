@@ -4,130 +4,117 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	infrav1alpha1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1alpha1"
 	infrav1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
-	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/deprecated/v1beta1/conditions"
-	"sigs.k8s.io/cluster-api/util/patch"
 )
 
-// machine does for one OpenStackMachine what CAPO does (controllers/openstackmachine_controller.go), and for a server
-// that runs it plays the kubelet. infra is the OpenStackCluster; nil when there is none.
-func (l *lab) machine(ctx context.Context, o *infrav1.OpenStackMachine, infra *infrav1.OpenStackCluster) error {
-	cluster, machineName := o.Labels[clusterv1.ClusterNameLabel], owner(o, "Machine")
-	if cluster == "" || machineName == "" || infra == nil {
+// machines plays kubelets and workload clusters for the machines that CAPO makes. It writes no field of CAPO.
+func (l *lab) machines(ctx context.Context) {
+	clusters, machines := &infrav1.OpenStackClusterList{}, &infrav1.OpenStackMachineList{}
+	if err := errors.Join(l.c.List(ctx, machines), l.c.List(ctx, clusters)); err != nil {
+		klog.ErrorS(err, "list")
+		return
+	}
+	alive := map[string]map[string]bool{} // cluster -> its machines
+	for i := range clusters.Items {
+		o := &clusters.Items[i]
+		alive[clusterOf(o)] = map[string]bool{}
+		l.seen.infra[client.ObjectKeyFromObject(o)] = o
+	}
+	for i := range machines.Items {
+		o := &machines.Items[i]
+		if nodes := alive[clusterOf(o)]; nodes != nil && o.DeletionTimestamp == nil {
+			nodes[o.Name] = true
+		}
+	}
+	l.end(ctx, alive)
+	if err := l.compute.look(ctx); err != nil {
+		klog.ErrorS(err, "Nova")
+	}
+	for i := range machines.Items {
+		o := &machines.Items[i]
+		if alive[clusterOf(o)][o.Name] {
+			complain(l.kubelet(ctx, o), o)
+		}
+	}
+}
+
+// end closes the endpoints of clusters that are gone, and removes the nodes of machines that are gone.
+func (l *lab) end(ctx context.Context, alive map[string]map[string]bool) {
+	l.mu.RLock()
+	known := make([]*workload, 0, len(l.byName))
+	for _, w := range l.byName {
+		known = append(known, w)
+	}
+	l.mu.RUnlock()
+	for _, w := range known {
+		machines, ok := alive[w.name]
+		if !ok {
+			l.drop(w.name)
+			continue
+		}
+		for _, name := range w.names() {
+			if !machines[name] {
+				l.leave(ctx, w, name)
+			}
+		}
+	}
+}
+
+// names are those of the nodes that have joined.
+func (w *workload) names() []string {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	found := make([]string, 0, len(w.nodes))
+	for name := range w.nodes {
+		found = append(found, name)
+	}
+	return found
+}
+
+// kubelet lets a machine join once CAPO says that its server runs, and stops with the server.
+func (l *lab) kubelet(ctx context.Context, o *infrav1.OpenStackMachine) error {
+	if w := l.get(clusterOf(o)); w != nil {
+		if since, ok := w.joined(o.Name); ok {
+			return l.follow(ctx, w, o.Name, l.compute.runs(ptr.Deref(o.Status.InstanceID, ""), since))
+		}
+	}
+	stuck := strings.Contains(ptr.Deref(o.Spec.Flavor, ""), "stuck") || o.Annotations[holdAnnotation] != ""
+	name := owner(o, "Machine")
+	if !o.Status.Ready || stuck || name == "" {
 		return nil
 	}
-	c, err := l.owning(ctx, client.ObjectKey{Namespace: o.Namespace, Name: cluster})
+	c, err := l.owning(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Labels[clusterv1.ClusterNameLabel]})
 	if err != nil || annotations.IsPaused(c, o) {
 		return err
 	}
-	if o.DeletionTimestamp != nil {
-		return l.endMachine(ctx, o, infra)
-	}
-	if l.hasJoined(o) {
-		return nil
-	}
 	m := &clusterv1.Machine{}
-	if err := l.c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: machineName}, m); err != nil {
+	if err := l.c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, m); err != nil {
 		return err
 	}
-	if o.Status.Ready {
-		return l.register(ctx, o, m, c)
-	}
-	helper, err := patch.NewHelper(o, l.c)
-	if err != nil {
-		return err
-	}
-	if err := l.startMachine(ctx, o, m, infra); err != nil {
-		return err
-	}
-	applicable := []clusterv1beta1.ConditionType{infrav1.InstanceReadyCondition}
-	if util.IsControlPlaneMachine(m) {
-		applicable = append(applicable, infrav1.APIServerIngressReadyCondition)
-	}
-	conditions.SetSummary(o, conditions.WithConditions(applicable...))
-	return helper.Patch(ctx, o)
-}
-
-// startMachine is CAPO's reconcileNormal. While the server is not ready, also when it is in ERROR, CAPO writes nothing:
-// the machine goes on saying what it waited for before there was a server.
-func (l *lab) startMachine(ctx context.Context, o *infrav1.OpenStackMachine, m *clusterv1.Machine, infra *infrav1.OpenStackCluster) error {
-	waits := func(reason string) error {
-		conditions.MarkFalse(o, infrav1.InstanceReadyCondition, reason, clusterv1beta1.ConditionSeverityInfo, "")
-		return nil
-	}
-	if !infra.Status.Ready {
-		return waits(infrav1.WaitingForClusterInfrastructureReason)
-	}
-	if m.Spec.Bootstrap.DataSecretName == nil {
-		return waits(infrav1.WaitingForBootstrapDataReason)
-	}
-	if controllerutil.AddFinalizer(o, infrav1.MachineFinalizer) {
-		return nil
-	}
-	s := &infrav1alpha1.OpenStackServer{}
-	err := l.c.Get(ctx, client.ObjectKeyFromObject(o), s)
-	if apierrors.IsNotFound(err) {
-		return l.c.Create(ctx, newServer(o, m, infra))
-	}
-	if err != nil || !s.Status.Ready {
-		return err
-	}
-	id := *s.Status.InstanceID
-	o.Status.Addresses = []corev1.NodeAddress{
-		{Type: corev1.NodeInternalIP, Address: nodeIP(id)},
-		{Type: corev1.NodeInternalDNS, Address: s.Name},
-	}
-	if util.IsControlPlaneMachine(m) {
-		conditions.MarkTrue(o, infrav1.APIServerIngressReadyCondition)
-	}
-	conditions.MarkTrue(o, infrav1.InstanceReadyCondition)
-	region := ""
-	if o.Spec.IdentityRef != nil {
-		region = o.Spec.IdentityRef.Region
-	}
-	provider := fmt.Sprintf("openstack://%s/%s", region, id)
-	o.Spec.ProviderID = &provider
-	o.Status.InstanceID = s.Status.InstanceID
-	o.Status.Ready = true
-	o.Status.Initialization = &infrav1.MachineInitialization{Provisioned: true}
-	return nil
-}
-
-// endMachine is CAPO's reconcileDelete: the machine goes after its server.
-func (l *lab) endMachine(ctx context.Context, o *infrav1.OpenStackMachine, infra *infrav1.OpenStackCluster) error {
-	if infra.Status.Ready && infra.Status.Network != nil {
-		s := &infrav1alpha1.OpenStackServer{}
-		err := l.c.Get(ctx, client.ObjectKeyFromObject(o), s)
-		if err == nil {
-			return client.IgnoreNotFound(l.c.Delete(ctx, s))
-		}
-		if !apierrors.IsNotFound(err) {
-			return err
-		}
-	}
-	return l.letGo(ctx, o, infrav1.MachineFinalizer)
+	return l.register(ctx, o, m, c)
 }
 
 // register lets a machine join, once. After a restart the workload cluster is new, and all machines join again.
 func (l *lab) register(ctx context.Context, o *infrav1.OpenStackMachine, m *clusterv1.Machine, c *clusterv1.Cluster) error {
-	name := c.Namespace + "/" + c.Name
-	w := l.get(name)
 	if time.Since(activeSince(o)) < *joinDelay {
 		return nil
 	}
+	name := c.Namespace + "/" + c.Name
+	w := l.get(name)
 	controlPlane := util.IsControlPlaneMachine(m)
 	if w == nil {
 		if !controlPlane || c.Spec.ControlPlaneEndpoint.Host == "" {
@@ -142,20 +129,30 @@ func (l *lab) register(ctx context.Context, o *infrav1.OpenStackMachine, m *clus
 	return l.join(ctx, w, c, joining)
 }
 
-// hasJoined tells whether there is nothing left to do for a machine.
-func (l *lab) hasJoined(o *infrav1.OpenStackMachine) bool {
-	w := l.get(clusterOf(o))
-	if w == nil {
-		return false
-	}
-	_, ok := w.joined(o.Name)
-	return ok
-}
-
 // activeSince is when the machine became ready.
 func activeSince(o *infrav1.OpenStackMachine) time.Time {
 	if t := conditions.GetLastTransitionTime(o, infrav1.InstanceReadyCondition); t != nil {
 		return t.Time
 	}
 	return o.CreationTimestamp.Time
+}
+
+// internalIP is the address that Neutron gave the machine.
+func internalIP(o *infrav1.OpenStackMachine) string {
+	for _, address := range o.Status.Addresses {
+		if address.Type == corev1.NodeInternalIP {
+			return address.Address
+		}
+	}
+	return ""
+}
+
+// owner is the name of the Cluster API object of this kind that owns an object.
+func owner(o client.Object, kind string) string {
+	for _, r := range o.GetOwnerReferences() {
+		if r.Kind == kind && strings.HasPrefix(r.APIVersion, clusterv1.GroupVersion.Group) {
+			return r.Name
+		}
+	}
+	return ""
 }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// labinfra stands in for everything below Cluster API on one machine: the
-// OpenStack infrastructure provider (not with -machines-only), the machines
-// with their kubelets, and the provider of cluster addons. Every workload cluster gets a TLS listener on
-// its control plane endpoint; behind it answer the in-memory API server and
-// etcd of Cluster API's own tests.
+// labinfra plays the inside of the machines that the OpenStack provider makes,
+// with their kubelets, and the provider of cluster addons. Every workload
+// cluster gets a TLS listener on its control plane endpoint; behind it answer
+// the in-memory API server and etcd of Cluster API's own tests.
 package main
 
 import (
 	"context"
 	"crypto/rsa"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -31,7 +29,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	infrav1alpha1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1alpha1"
 	infrav1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	cloudv1 "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/cloud/api/v1alpha1"
@@ -42,15 +39,14 @@ import (
 )
 
 const (
-	// holdAnnotation keeps a machine from ever booting.
+	// holdAnnotation keeps a machine from ever joining its cluster.
 	holdAnnotation = "lab.example.org/hold"
-	// failAnnotation lets a machine or an addon fail with its text.
+	// failAnnotation lets an addon fail with its text.
 	failAnnotation = "lab.example.org/fail"
 )
 
 var (
 	healthAddr = flag.String("health-addr", "127.0.0.1:9547", "address of /readyz")
-	bootDelay  = flag.Duration("boot-delay", 2*time.Second, "OpenStackMachine created -> server ACTIVE")
 	joinDelay  = flag.Duration("join-delay", 2*time.Second, "server ACTIVE -> Node registered")
 	tick       = flag.Duration("tick", time.Second, "poll interval")
 )
@@ -107,7 +103,6 @@ func newLab(ctx context.Context) *lab {
 	must(clientgoscheme.AddToScheme(scheme))
 	must(clusterv1.AddToScheme(scheme))
 	must(infrav1.AddToScheme(scheme))
-	must(infrav1alpha1.AddToScheme(scheme))
 	cfg := ctrl.GetConfigOrDie()
 	cfg.QPS, cfg.Burst = 50, 100
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
@@ -175,37 +170,7 @@ func (l *lab) reconcile(ctx context.Context) {
 	for i := range owners.Items {
 		l.seen.clusters[client.ObjectKeyFromObject(&owners.Items[i])] = &owners.Items[i]
 	}
-	if *machinesOnly {
-		l.inside(ctx)
-		return
-	}
-	clusters, machines, servers := &infrav1.OpenStackClusterList{}, &infrav1.OpenStackMachineList{}, &infrav1alpha1.OpenStackServerList{}
-	if err := errors.Join(l.c.List(ctx, machines), l.c.List(ctx, servers), l.c.List(ctx, clusters)); err != nil {
-		klog.ErrorS(err, "list")
-		return
-	}
-	left := map[string]int{} // machines per cluster
-	ofServer := map[client.ObjectKey]*infrav1.OpenStackMachine{}
-	for i := range machines.Items {
-		m := &machines.Items[i]
-		left[clusterOf(m)]++
-		ofServer[client.ObjectKeyFromObject(m)] = m
-	}
-	infra := map[string]*infrav1.OpenStackCluster{}
-	for i := range clusters.Items {
-		o := &clusters.Items[i]
-		infra[clusterOf(o)] = o
-		l.seen.infra[client.ObjectKeyFromObject(o)] = o
-		complain(l.cluster(ctx, o, left), o)
-	}
-	for i := range machines.Items {
-		m := &machines.Items[i]
-		complain(l.machine(ctx, m, infra[clusterOf(m)]), m)
-	}
-	for i := range servers.Items {
-		s := &servers.Items[i]
-		complain(l.server(ctx, s, ofServer[client.ObjectKeyFromObject(s)]), s)
-	}
+	l.machines(ctx)
 	l.addons(ctx)
 }
 

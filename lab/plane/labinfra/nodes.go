@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha1"
 	"fmt"
 	"time"
 
@@ -132,9 +131,4 @@ func (l *lab) leave(ctx context.Context, w *workload, name string) {
 	delete(w.etcdCerts, "etcd-"+name)
 	w.mu.Unlock()
 	klog.InfoS("node left", "cluster", w.name, "node", name)
-}
-
-func nodeIP(id string) string {
-	h := sha1.Sum([]byte(id))
-	return fmt.Sprintf("192.168.3.%d", 10+int(h[0])%240)
 }

@@ -173,6 +173,14 @@ class PeopleCase(base.LabCase):
         assert found is not None
         return found
 
+    def reason(self, cluster: str) -> str:
+        """The ``status_reason`` of a cluster; empty where it has none."""
+        return str(self.admin_view(cluster)["status_reason"] or "")
+
+    def until_reason(self, cluster: str, phrase: str) -> None:
+        """Wait until ``status_reason`` of a deletion has a phrase."""
+        self.until(lambda: phrase in self.reason(cluster), 300, phrase)
+
     def leaves_nothing(self, cluster: str, release: str) -> None:
         """Delete a cluster, and see that nothing of it is left."""
         self.delete(cluster)

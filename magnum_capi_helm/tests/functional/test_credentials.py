@@ -63,8 +63,8 @@ class RotationTest(people.PeopleCase):
 
         self.until(lambda: self._disabled(second, after), 30, "disabled")
         self.until(lambda: self.refused(cluster), 150, "a dead credential")
-        self.keystone.delete(f"/users/{second}")
-        self.leaves_nothing(cluster, found["stack_id"])
+        third = self._replaced_of_a_living_cluster(cluster, second)
+        self._replaced_of_a_deletion(cluster, third)
 
     def _by_application_credentials(self, cluster: str, owner: str) -> None:
         """An unrestricted one rotates, and a restricted one does not."""
@@ -93,6 +93,57 @@ class RotationTest(people.PeopleCase):
         except ka_exceptions.Unauthorized:
             return True
         return False
+
+    def _replaced_of_a_living_cluster(self, cluster: str, owner: str) -> str:
+        """An operator replaces the credential; return the new owner."""
+        found = self.admin_view(cluster)
+        before = self.in_use(found)
+        heir, dead = self.user(), (cluster, "--dead")
+        self.keystone.delete(f"/users/{owner}")
+        self.assertRaises(ka_exceptions.NotFound, people.user_of, before)
+        stranger = self.keystone.post(
+            "user", name=self.unique("user"), password=people.PASSWORD
+        )
+        self.addCleanup(self.keystone.delete, f"/users/{stranger}")
+        result, why = self.replace(stranger, *dead)
+        self.assertEqual("refused", result)
+        self.assertIn("log in as a user who has a role in it", why)
+        result, what = self.replace(heir, *dead)
+        self.assertEqual("would change", result)
+        self.assertIn(f"a new one of user {heir} (member, reader)", what)
+        self.assertEqual(before, self.in_use(found))
+
+        self.assertEqual("changed", self.replace(heir, *dead, "--apply")[0])
+        after = self.in_use(found)
+        self.assertEqual(heir, people.user_of(after))
+        self.assertEqual(heir, self.admin_view(cluster)["user_id"])
+        works = ("nothing to do", "the credential works")
+        self.assertEqual(works, self.replace(heir, *dead, "--apply"))
+        self.assertEqual(after, self.in_use(found))
+        return heir
+
+    def _replaced_of_a_deletion(self, cluster: str, owner: str) -> None:
+        """CAPO deletes nothing until it has a credential again."""
+        found, heir = self.admin_view(cluster), self.user()
+        release = found["stack_id"]
+        self.keystone.delete(f"/users/{owner}")
+        self.magnum.call("DELETE", f"/clusters/{cluster}")
+        self.until_reason(cluster, f"user {owner} is deleted")
+        self.until_reason(cluster, f"cluster credentials {cluster}")
+        servers = [
+            each
+            for each in self.openstack.left_of(release)
+            if each.startswith("servers")
+        ]
+        self.assertEqual(3, len(servers), str(servers))
+
+        dead = (cluster, "--dead", "--apply")
+        self.assertEqual("changed", self.replace(heir, *dead)[0])
+        self.assertEqual(heir, people.user_of(self.in_use(found)))
+        self.assertEqual("nothing to do", self.replace(heir, *dead)[0])
+        self.until(lambda: "is deleted" not in self.reason(cluster), 60)
+        self.look_at_all(release)
+        self.leaves_nothing(cluster, release)
 
     def _refused_with_another_key(
         self, cluster: str, heir: magnum_api.Magnum
@@ -136,98 +187,6 @@ class RotationTest(people.PeopleCase):
 
         return read
 
-
-class HeldCase(people.PeopleCase):
-    """A deletion that waits as it does for Cluster API's real provider.
-
-    The lab's provider does not log in to OpenStack, so a dead credential does
-    not stop it. A finalizer of the test keeps one OpenStackMachine instead.
-    """
-
-    def hold(self, release: str) -> Callable[[], None]:
-        """Keep a machine of a cluster; the result lets it go."""
-        kind, namespace = kinds.OPENSTACK_MACHINE, self.namespace
-        owned = f"cluster.x-k8s.io/cluster-name={release}"
-        found = self.plane.list(kind, namespace, owned)[0]["metadata"]
-        finalizers = found.get("finalizers") or []
-
-        def change(kept: list[str]) -> None:
-            metadata = {"metadata": {"finalizers": kept}}
-            self.plane.patch(kind, namespace, found["name"], metadata)
-
-        change([*finalizers, "magnum-capi-helm.test/hold"])
-        self.addCleanup(change, [])
-        return lambda: change([])
-
-    def reason(self, cluster: str) -> str:
-        """The ``status_reason`` of a cluster; empty where it has none."""
-        return str(self.admin_view(cluster)["status_reason"] or "")
-
-    def until_reason(self, cluster: str, phrase: str) -> None:
-        """Wait until ``status_reason`` of a deletion has a phrase."""
-        self.until(lambda: phrase in self.reason(cluster), 300, phrase)
-
-
-class ReplaceTest(HeldCase):
-    """``cluster credentials``, by an operator who logs in as a member."""
-
-    def test_a_credential_whose_user_is_gone_is_replaced(self) -> None:
-        first, heir, last = self.user(), self.user(), self.user()
-        cluster = self.cluster(self.shared_template(), self.as_user(first))
-        self.until_status(cluster, ("CREATE_COMPLETE",))
-        self._of_a_living_cluster(cluster, first, heir)
-        self._of_a_deletion(cluster, heir, last)
-
-    def _of_a_living_cluster(
-        self, cluster: str, owner: str, heir: str
-    ) -> None:
-        found = self.admin_view(cluster)
-        before = self.in_use(found)
-        dead = (cluster, "--dead")
-        works = ("nothing to do", "the credential works")
-        self.assertEqual(works, self.replace(heir, *dead))
-
-        self.keystone.delete(f"/users/{owner}")
-        self.assertRaises(ka_exceptions.NotFound, people.user_of, before)
-        stranger = self.keystone.post(
-            "user", name=self.unique("user"), password=people.PASSWORD
-        )
-        self.addCleanup(self.keystone.delete, f"/users/{stranger}")
-        result, why = self.replace(stranger, *dead)
-        self.assertEqual("refused", result)
-        self.assertIn("log in as a user who has a role in it", why)
-        result, what = self.replace(heir, *dead)
-        self.assertEqual("would change", result)
-        self.assertIn(f"a new one of user {heir} (member, reader)", what)
-        self.assertEqual(before, self.in_use(found))
-
-        self.assertEqual("changed", self.replace(heir, *dead, "--apply")[0])
-        after = self.in_use(found)
-        self.assertEqual(heir, people.user_of(after))
-        self.assertEqual(heir, self.admin_view(cluster)["user_id"])
-        self.assertEqual(works, self.replace(heir, *dead, "--apply"))
-        self.assertEqual(after, self.in_use(found))
-
-    def _of_a_deletion(self, cluster: str, owner: str, heir: str) -> None:
-        """A deletion whose owner is gone goes on.
-
-        Only that the Secret has a new credential; not that it is used.
-        """
-        found = self.admin_view(cluster)
-        release = self.hold(found["stack_id"])
-        self.keystone.delete(f"/users/{owner}")
-        self.magnum.call("DELETE", f"/clusters/{cluster}")
-        self.until_reason(cluster, f"user {owner} is deleted")
-        self.until_reason(cluster, f"cluster credentials {cluster}")
-
-        dead = (cluster, "--dead", "--apply")
-        self.assertEqual("changed", self.replace(heir, *dead)[0])
-        self.assertEqual(heir, people.user_of(self.in_use(found)))
-        self.assertEqual("nothing to do", self.replace(heir, *dead)[0])
-        self.until(lambda: "is deleted" not in self.reason(cluster), 60)
-        release()
-        self.leaves_nothing(cluster, found["stack_id"])
-
     def replace(self, user: str, *words: str) -> tuple[str, str]:
         """Result and detail of the one line that it prints."""
         auth = {
@@ -258,36 +217,6 @@ class ReplaceTest(HeldCase):
         self.assertEqual(line["Result"] == "refused", bool(done.returncode))
         self.assertNotIn(people.PASSWORD, done.stdout + done.stderr)
         return line["Result"], line["Detail"]
-
-
-class ProjectTest(HeldCase):
-    def test_the_project_of_a_cluster_is_deleted(self) -> None:
-        """Only what Magnum and the driver do without a project.
-
-        That Cluster API's provider deletes nothing in it, and what an
-        operator deletes by hand, does not show on the lab.
-        """
-        user = self.user()
-        cluster = self.cluster(self.shared_template(), self.as_user(user))
-        self.until_status(cluster, ("CREATE_COMPLETE",))
-        found = self.admin_view(cluster)
-        release = self.hold(found["stack_id"])
-        self.keystone.delete(f"/projects/{self.project}")
-        self.magnum.call("DELETE", f"/clusters/{cluster}")
-        self.until_reason(cluster, f"project {self.project} is deleted")
-        described = subprocess.run(
-            programs.command_line("describe", cluster),
-            cwd=programs.CHECKOUT,
-            env={**os.environ, **programs.command_path()},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        self.assertIn(f"project {self.project} is", described.stdout)
-        self.assertIn("OpenStack (", described.stdout)
-        release()
-        self.leaves_nothing(cluster, found["stack_id"])
 
 
 class CallersTest(people.PeopleCase):

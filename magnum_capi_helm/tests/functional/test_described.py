@@ -16,6 +16,7 @@ from keystoneauth1 import adapter
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import project
 from magnum_capi_helm.tests.functional import test_resize
 
 _PROFILE = """
@@ -92,23 +93,12 @@ class DescribedTest(test_resize.ResizeCase):
         return name
 
     def _network(self) -> tuple[str, str]:
-        """A network of the project, and its subnet."""
-        neutron = adapter.Adapter(self.magnum.session, service_type="network")
-        network = neutron.post(
-            "/v2.0/networks", json={"network": {"name": self.unique("net")}}
-        ).json()["network"]["id"]
-        self.addCleanup(neutron.delete, f"/v2.0/networks/{network}")
-        subnet = neutron.post(
-            "/v2.0/subnets",
-            json={
-                "subnet": {
-                    "network_id": network,
-                    "ip_version": 4,
-                    "cidr": "10.77.0.0/24",
-                }
-            },
-        ).json()["subnet"]["id"]
-        return network, subnet
+        """A network of the project behind a router, and its subnet."""
+        cloud = project.Project(self)
+        name = self.unique("net")
+        subnet = cloud.network(name)
+        cloud.router(name, subnet)
+        return str(subnet["network_id"]), str(subnet["id"])
 
     # Looking
 

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
 
 ADDON_FAULT = "lab.example.org/fail"
@@ -64,6 +65,49 @@ class NoHostTest(_ReasonCase):
             rf"nodegroup default-master: machine {waiting['stack_id']}"
             r"-control-plane-\S+: No valid host was found",
         )
+        self._only_nova_says_so(waiting["stack_id"])
+
+    def _only_nova_says_so(self, release: str) -> None:
+        """CAPO does not say why a server is in ERROR: the driver asks Nova.
+
+        If this fails with a newer CAPO, the driver may have less to ask.
+        """
+        [server] = self.plane.list(
+            kinds.OPENSTACK_SERVER,
+            self.namespace,
+            f"{view.CLUSTER_NAME_LABEL}={release}",
+        )
+        self.assertEqual(
+            [("False", "InstanceStateError", None)] * 2, _conditions(server)
+        )
+        machine = self.plane.get(
+            kinds.OPENSTACK_MACHINE, self.namespace, view.name_of(server)
+        )
+        assert machine is not None
+        self.assertEqual(
+            [("False", "WaitingForBootstrapData", None)] * 2,
+            _conditions(machine),
+        )
+        shown = self.magnum.session.get(
+            f"/servers/{server['status']['instanceID']}",
+            endpoint_filter={"service_type": "compute"},
+        ).json()["server"]
+        self.assertEqual(
+            ("ERROR", 500, "No valid host was found. "),
+            (
+                shown["status"],
+                shown["fault"]["code"],
+                shown["fault"]["message"],
+            ),
+        )
+
+
+def _conditions(found: dict[str, Any]) -> list[tuple[str, str, str | None]]:
+    """Return InstanceReady, and Ready, which sums it up."""
+    return [
+        (each["status"], each["reason"], each.get("message"))
+        for each in found["status"]["conditions"]
+    ]
 
 
 class LateTest(_ReasonCase):

@@ -9,7 +9,7 @@ import re
 from oslotest import base
 
 from magnum_capi_helm import features
-from magnum_capi_helm.tests.functional.provider import openstack_table
+from magnum_capi_helm.tests.functional.cloud import table as openstack_table
 
 _LABEL = re.compile(r"\* - (?:nodegroup )?label ``(\w+)``")
 

@@ -3,8 +3,8 @@
 """Table of settings and the OpenStack objects that they end in.
 
 Run as a program, this module writes it into the documentation, from the
-results of ``test_openstack_rows`` and
-``test_openstack_options``.
+results of ``test_rows`` and
+``test_options``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 from typing import Any
 
 from magnum_capi_helm.tests.functional import programs
-from magnum_capi_helm.tests.functional.provider import cloud_rows
+from magnum_capi_helm.tests.functional.cloud import cluster_rows
 
 TABLE = (
     programs.CHECKOUT / "doc" / "source" / "evidence" / "openstack-rows.inc"
@@ -131,7 +131,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
 }
 
 _HEAD = """\
-.. Written by tests/functional/provider/openstack_table.py.
+.. Written by tests/functional/cloud/table.py.
 
 """
 
@@ -207,7 +207,7 @@ def main() -> None:
     """Write the table."""
     seen = {}
     for name in _RESULTS:
-        path = cloud_rows.DIRECTORY / f"{name}.jsonl"
+        path = cluster_rows.DIRECTORY / f"{name}.jsonl"
         lines = path.read_text().splitlines()
         seen[name] = [json.loads(line) for line in lines]
     TABLE.write_text(text(seen))

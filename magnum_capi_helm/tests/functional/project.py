@@ -96,6 +96,22 @@ class Project:
             **fields,
         )
 
+    def router(self, name: str, subnet: Any) -> None:
+        """Make a router between a subnet and the external network."""
+        router = self.make(
+            "network",
+            "/v2.0/routers",
+            "router",
+            name=name,
+            external_gateway_info={"network_id": self.public()},
+        )
+        path = f"/v2.0/routers/{router['id']}"
+        one = {"subnet_id": subnet["id"]}
+        self.call("network", "PUT", f"{path}/add_router_interface", one)
+        self._case.addCleanup(
+            self.call, "network", "PUT", f"{path}/remove_router_interface", one
+        )
+
     def balancer(self, name: str, **vip: str) -> Any:
         """A load balancer with a listener, when it is ACTIVE."""
         kind, path = BALANCERS

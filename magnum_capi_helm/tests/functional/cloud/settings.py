@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.tests.functional.provider import cloud_rows
+from magnum_capi_helm.tests.functional.cloud import cluster_rows
 
-Row = cloud_rows.Row
+Row = cluster_rows.Row
 
 #: A subnet of the user on loopback: the lab answers for the cluster's API
 #: there, without a floating IP.

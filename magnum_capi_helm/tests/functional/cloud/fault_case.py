@@ -209,27 +209,6 @@ class FaultCase(base.LabCase):
 
     # Cluster API
 
-    def look_again(self, kind: kinds.Kind, owner: str) -> None:
-        """Let CAPO look at objects again at once.
-
-        It would do so after as long as it has failed, at most 17 minutes.
-        """
-        note = {"lab.example.org/look": str(time.time())}
-        for each in self.plane.list(kind, self.namespace):
-            name = view.name_of(each)
-            if name.startswith(owner):
-                change = {"metadata": {"annotations": note}}
-                self.plane.patch(kind, self.namespace, name, change)
-
-    def look_at_all(self, owner: str) -> None:
-        """Let CAPO look at all objects of a cluster again."""
-        for kind in (
-            kinds.OPENSTACK_CLUSTER,
-            kinds.OPENSTACK_MACHINE,
-            kinds.OPENSTACK_SERVER,
-        ):
-            self.look_again(kind, owner)
-
     def replace(self, owner: str) -> None:
         """Delete Machines, as an operator does: CAPO gave up on them."""
         for each in self.plane.list(kinds.MACHINE, self.namespace):

@@ -12,12 +12,12 @@ import time
 from typing import Any
 
 from magnum_capi_helm.tests.functional import programs
-from magnum_capi_helm.tests.functional.provider import cloud_faults
+from magnum_capi_helm.tests.functional.cloud import fault_case
 
 _OUTAGE = 60.0
 
 
-class ServicesAwayTest(cloud_faults.FaultCase):
+class ServicesAwayTest(fault_case.FaultCase):
     def test_a_resize_goes_on_after_each_outage(self) -> None:
         cluster = self.cluster(self.template())
         self.until_status(cluster, ("CREATE_COMPLETE",))

@@ -13,7 +13,7 @@ from typing import Any
 from lab import fault_table
 from lab import faults
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.tests.functional.provider import cloud_faults
+from magnum_capi_helm.tests.functional.cloud import fault_case
 
 _AGAIN = "a new machine (``kubectl delete machine``)"
 _NO_VOLUME = "Could not find any available weighted backend"
@@ -24,7 +24,7 @@ def _row(fault: str, where: str) -> fault_table.Row:
     return fault_table.Row(fault, where)
 
 
-class _OneCluster(cloud_faults.FaultCase):
+class _OneCluster(fault_case.FaultCase):
     uuid = name = ""
 
     def make(self) -> None:
@@ -69,14 +69,14 @@ class NetworkTest(_OneCluster):
         self.on("ports")
         self._get_over(watch, kinds.OPENSTACK_CLUSTER, "floating-ips")
         machine = f"{self.name}-control-plane"
-        watch = self._port(machine, cloud_faults.CONTROL_PLANE)
+        watch = self._port(machine, fault_case.CONTROL_PLANE)
         self._get_over(watch, kinds.OPENSTACK_SERVER, "ports")
         self.complete("CREATE")
 
-    def _quota(self, quota: str, resource: str) -> cloud_faults.Watch:
+    def _quota(self, quota: str, resource: str) -> fault_case.Watch:
         """Wait until a quota of Neutron is named."""
-        watch = cloud_faults.Watch(
-            _row(f"Neutron's quota of {quota}", cloud_faults.CONTROL_PLANE),
+        watch = fault_case.Watch(
+            _row(f"Neutron's quota of {quota}", fault_case.CONTROL_PLANE),
             self.uuid,
             self.refused(self.name, f"Quota exceeded .*'{resource}'"),
             rf"infrastructure: Quota exceeded for '{resource}'",
@@ -85,10 +85,10 @@ class NetworkTest(_OneCluster):
         return watch
 
     def _balancers(self) -> None:
-        watch = cloud_faults.Watch(
+        watch = fault_case.Watch(
             _row(
                 "Octavia's quota of load balancers",
-                cloud_faults.CONTROL_PLANE,
+                fault_case.CONTROL_PLANE,
             ),
             self.uuid,
             self.refused(self.name, "Quota has been met"),
@@ -97,8 +97,8 @@ class NetworkTest(_OneCluster):
         self.until_named(watch)
         self.on("octavia")
         self._get_over(watch, kinds.OPENSTACK_CLUSTER, "load-balancers")
-        watch = cloud_faults.Watch(
-            _row("load balancer in ERROR", cloud_faults.CONTROL_PLANE),
+        watch = fault_case.Watch(
+            _row("load balancer in ERROR", fault_case.CONTROL_PLANE),
             self.uuid,
             self.balancer_failed(self.name),
             r"infrastructure: load balancer \S+ is in state ERROR",
@@ -111,8 +111,8 @@ class NetworkTest(_OneCluster):
         watch.row.over += ", when it was deleted"
         self.keep(watch)
 
-    def _port(self, machine: str, where: str) -> cloud_faults.Watch:
-        watch = cloud_faults.Watch(
+    def _port(self, machine: str, where: str) -> fault_case.Watch:
+        watch = fault_case.Watch(
             _row("Neutron's quota of ports", where),
             self.uuid,
             self.refused(machine, "Quota exceeded .*'port'"),
@@ -122,7 +122,7 @@ class NetworkTest(_OneCluster):
         return watch
 
     def _get_over(
-        self, watch: cloud_faults.Watch, kind: kinds.Kind, fault: str
+        self, watch: fault_case.Watch, kind: kinds.Kind, fault: str
     ) -> None:
         """End a fault, and wait until its reason is gone."""
         self.off(fault)
@@ -191,21 +191,19 @@ class WorkersTest(_OneCluster):
         )
         return f"{self.name}-{name}"
 
-    def _of_group(self, group: str, fault: str) -> cloud_faults.Watch:
-        row = _row(fault, cloud_faults.WORKERS)
-        return cloud_faults.Watch(
+    def _of_group(self, group: str, fault: str) -> fault_case.Watch:
+        row = _row(fault, fault_case.WORKERS)
+        return fault_case.Watch(
             row, self.uuid, lambda: "", "", nodegroup=group
         )
 
-    def _give_new_machines(
-        self, watch: cloud_faults.Watch, owner: str
-    ) -> None:
+    def _give_new_machines(self, watch: fault_case.Watch, owner: str) -> None:
         self.replace(owner)
         self.until_over(watch)
         watch.row.over += f", with {_AGAIN}"
         self.keep(watch)
 
-    def _drop(self, group: str, watch: cloud_faults.Watch) -> None:
+    def _drop(self, group: str, watch: fault_case.Watch) -> None:
         """Delete a nodegroup."""
         groups = self.magnum.nodegroups(self.uuid)
         path = f"/clusters/{self.uuid}/nodegroups/{groups[group]['uuid']}"
@@ -215,25 +213,23 @@ class WorkersTest(_OneCluster):
         self.keep(watch)
 
 
-class _ControlPlanes(cloud_faults.FaultCase):
+class _ControlPlanes(fault_case.FaultCase):
     """Control planes whose first machine can't be made.
 
     CAPO gives up on such a machine: it needs a new one.
     """
 
-    def make(
-        self, fault: str, reads: str, **fields: Any
-    ) -> cloud_faults.Watch:
+    def make(self, fault: str, reads: str, **fields: Any) -> fault_case.Watch:
         """Make a cluster whose control plane meets a fault."""
-        row = _row(fault, cloud_faults.CONTROL_PLANE)
+        row = _row(fault, fault_case.CONTROL_PLANE)
         cluster = self.cluster(self.template(**fields))
-        return cloud_faults.Watch(row, cluster, lambda: "", reads)
+        return fault_case.Watch(row, cluster, lambda: "", reads)
 
-    def machine(self, watch: cloud_faults.Watch) -> str:
+    def machine(self, watch: fault_case.Watch) -> str:
         """Return the first part of the names of control plane machines."""
         return f"{self.release(watch.cluster)}-control-plane"
 
-    def give_new_machines(self, *watches: cloud_faults.Watch) -> None:
+    def give_new_machines(self, *watches: fault_case.Watch) -> None:
         """Replace the machines, and wait until the reasons are gone."""
         for each in watches:
             self.replace(self.machine(each))

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from magnum_capi_helm.tests.functional import base
-from magnum_capi_helm.tests.functional.provider import cloud_rows
+from magnum_capi_helm.tests.functional.cloud import cluster_rows
 
-Row = cloud_rows.Row
+Row = cluster_rows.Row
 
 _MASTER = "control-plane"
 _WORKER = "default-worker"
@@ -119,11 +119,11 @@ class OptionsTest(base.LabCase):
         )
         made = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
         self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
-        read = cloud_rows.ClusterRows(
+        read = cluster_rows.ClusterRows(
             self.openstack, made["stack_id"], cluster, {}
         )
         seen = [(row, read.read(row)) for row in ROWS]
-        cloud_rows.keep("options", seen)
+        cluster_rows.keep("options", seen)
         self.assertEqual(
             [],
             [

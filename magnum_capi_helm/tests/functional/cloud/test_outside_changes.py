@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from lab import faults
-from magnum_capi_helm.tests.functional.provider import cloud_faults
+from magnum_capi_helm.tests.functional.cloud import fault_case
 
 
-class OutsideChangesTest(cloud_faults.FaultCase):
+class OutsideChangesTest(fault_case.FaultCase):
     """A complete cluster of one control plane node and one worker."""
 
     def setUp(self) -> None:

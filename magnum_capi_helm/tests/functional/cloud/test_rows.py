@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Each setting of ``openstack_settings.py`` is in OpenStack."""
+"""Each setting of ``settings.py`` is in OpenStack."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from keystoneauth1 import adapter
 from lab.cloud import rows
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import magnum_api
-from magnum_capi_helm.tests.functional.provider import cloud_rows
-from magnum_capi_helm.tests.functional.provider import (
-    openstack_settings as settings,
-)
-from magnum_capi_helm.tests.functional.provider import project
+from magnum_capi_helm.tests.functional import project
+from magnum_capi_helm.tests.functional.cloud import cluster_rows
+from magnum_capi_helm.tests.functional.cloud import settings
 
 
 class RowsTest(base.LabCase):
@@ -26,7 +24,7 @@ class RowsTest(base.LabCase):
         super().setUp()
         self.project = project.Project(self)
         self.words: dict[str, str] = {}
-        self.seen: list[tuple[cloud_rows.Row, Any]] = []
+        self.seen: list[tuple[cluster_rows.Row, Any]] = []
 
     def test_each_setting_is_in_openstack(self) -> None:
         """Every row of the tables, and nothing is left afterwards."""
@@ -51,7 +49,7 @@ class RowsTest(base.LabCase):
             self.delete(each)
         wrong += self._compare(made[0], settings.MANAGED_DELETED)
         wrong += self._compare(made[1], settings.OWN_DELETED)
-        cloud_rows.keep("clusters", self.seen)
+        cluster_rows.keep("clusters", self.seen)
         self.assertEqual([], wrong)
         self.assert_all_gone(made[0]["stack_id"], [volumes[0]["id"]])
         self.assert_all_gone(made[1]["stack_id"])
@@ -131,7 +129,7 @@ class RowsTest(base.LabCase):
         )
 
     def _compare(
-        self, cluster: Mapping[str, Any], table: Sequence[cloud_rows.Row]
+        self, cluster: Mapping[str, Any], table: Sequence[cluster_rows.Row]
     ) -> list[str]:
         """Return the rows of a table that differ, and keep all."""
         release, uuid = cluster["stack_id"], cluster["uuid"]
@@ -142,7 +140,7 @@ class RowsTest(base.LabCase):
             cluster["name"]: "NAME",
             self._template_name(cluster): "TEMPLATE",
         }
-        read = cloud_rows.ClusterRows(self.openstack, release, uuid, words)
+        read = cluster_rows.ClusterRows(self.openstack, release, uuid, words)
         wrong = []
         for row in table:
             value = read.read(row)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A project is deleted before its cluster: the steps of the guide.
+
+CAPO can't log in any more. An operator deletes the cluster's OpenStack
+objects, and removes the finalizers of CAPO's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import os
+import subprocess
+from typing import Any
+
+from lab import faults
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import people
+from magnum_capi_helm.tests.functional import programs
+
+
+class DeletedProjectTest(people.PeopleCase):
+    """One cluster; nothing of it is left."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cloud: Any = faults.connect("admin")
+        self.release = ""
+
+    def test_an_operator_deletes_the_rest(self) -> None:
+        user = self.user()
+        cluster = self.cluster(self.shared_template(), self.as_user(user))
+        self.until_status(cluster, ("CREATE_COMPLETE",))
+        self.release = self.admin_view(cluster)["stack_id"]
+        self.keystone.delete(f"/projects/{self.project}")
+        self.magnum.call("DELETE", f"/clusters/{cluster}")
+        self.until_reason(cluster, f"project {self.project} is deleted")
+        described = self._describe(cluster)
+        self.assertIn(f"project {self.project} is", described)
+        for each in self._listed():
+            self.assertIn(each.id, described)
+
+        self._delete_machines()
+        self.until_reason(cluster, "network still to be deleted")
+        self._delete_load_balancer()
+        self._delete_network()
+        self._remove_finalizers(kinds.OPENSTACK_CLUSTER)
+        self.leaves_nothing(cluster, self.release)
+
+    def _describe(self, cluster: str) -> str:
+        """Return what ``describe`` prints; it exits with 1."""
+        return subprocess.run(
+            programs.command_line("describe", cluster),
+            cwd=programs.CHECKOUT,
+            env={**os.environ, **programs.command_path()},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        ).stdout
+
+    def _mine(self, listed: Iterable[Any]) -> list[Any]:
+        """Return the objects whose names have the release."""
+        return [each for each in listed if self.release in each.name]
+
+    def _listed(self) -> list[Any]:
+        """Return what the guide says that ``describe`` lists."""
+        network = self.cloud.network
+        return [
+            *self._mine(self.cloud.compute.servers(all_projects=True)),
+            *self._mine(self.cloud.load_balancer.load_balancers()),
+            *self._mine(network.routers()),
+            *self._mine(network.networks()),
+            *self._mine(network.security_groups()),
+        ]
+
+    def _delete_machines(self) -> None:
+        compute = self.cloud.compute
+        for each in self._mine(compute.servers(all_projects=True)):
+            compute.delete_server(each)
+            compute.wait_for_delete(each)
+        for each in self._mine(self.cloud.network.ports()):
+            if each.device_owner.startswith("compute:"):
+                self.cloud.network.delete_port(each)
+        for kind in (kinds.OPENSTACK_SERVER, kinds.OPENSTACK_MACHINE):
+            self._remove_finalizers(kind)
+
+    def _delete_load_balancer(self) -> None:
+        balancers = self.cloud.load_balancer
+        for each in self._mine(balancers.load_balancers()):
+            balancers.delete_load_balancer(each, cascade=True)
+            balancers.wait_for_delete(each)
+        for each in self.cloud.network.ips():
+            if self.release in each.description:
+                self.cloud.network.delete_ip(each)
+
+    def _delete_network(self) -> None:
+        network = self.cloud.network
+        for router in self._mine(network.routers()):
+            for port in network.ports(
+                device_id=router.id, device_owner="network:router_interface"
+            ):
+                network.remove_interface_from_router(router, port_id=port.id)
+            network.delete_router(router)
+        for each in self._mine(network.networks()):
+            network.delete_network(each)
+        for each in self._mine(network.security_groups()):
+            network.delete_security_group(each)
+
+    def _remove_finalizers(self, kind: kinds.Kind) -> None:
+        change = {"metadata": {"finalizers": None}}
+        for each in self.plane.list(kind, self.namespace):
+            name = view.name_of(each)
+            if name.startswith(self.release):
+                self.plane.patch(kind, self.namespace, name, change)

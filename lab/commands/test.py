@@ -26,6 +26,8 @@ from lab import virtualenv
 _TOX = "tox~=4.30"
 _LOG = layout.log("tox")
 _START_LOG = layout.log("start")
+# Rows of OpenStack's services before the tests.
+_ROWS = layout.STATE / "rows.json"
 # The quick one first, then those that need the lab.
 _QUICK = "quick"
 _BESIDE = "functional"
@@ -187,10 +189,10 @@ def _any_service() -> bool:
     return any(processes.alive(processes.read(path)) for path in records)
 
 
-def _lab(command: str) -> int:
-    print(f"\n=== lab {command} ===", flush=True)
+def _lab(*words: str) -> int:
+    print(f"\n=== lab {' '.join(words)} ===", flush=True)
     return subprocess.run(
-        [sys.executable, "-m", "lab", command],
+        [sys.executable, "-m", "lab", *words],
         cwd=layout.CHECKOUT,
         env=environment.outside(),
         check=False,
@@ -199,11 +201,21 @@ def _lab(command: str) -> int:
 
 def _functional() -> list[Result]:
     """Run all tests that need a lab, on two labs where possible."""
+    _lab("rows", "--keep", str(_ROWS))
     if second_lab.available():
         results = _on_two_labs()
     else:
         results = [_tox(_BESIDE), _tox(_ALONE)]
-    return _again(results) if worth_another_try(results) else results
+    if worth_another_try(results):
+        results = _again(results)
+    return [*results, _leftovers()]
+
+
+def _leftovers() -> Result:
+    """Fail if OpenStack has rows that came with the tests."""
+    code = _lab("rows", "--since", str(_ROWS))
+    failures = ("rows that came with the tests",) if code else ()
+    return Result("rows", code, failures=failures)
 
 
 def _on_two_labs() -> list[Result]:
@@ -230,7 +242,17 @@ def _alone() -> Result:
     """Start the lab, run the tests that need it alone, and stop it."""
     try:
         code = _lab("up")
-        return Result("lab up", code) if code else _tox(_ALONE)
+        if code:
+            return Result("lab up", code)
+        _lab("rows", "--keep", str(_ROWS))
+        result = _tox(_ALONE)
+        left = _leftovers()
+        return dataclasses.replace(
+            result,
+            code=result.code or left.code,
+            failed=result.failed + left.code,
+            failures=result.failures + left.failures,
+        )
     finally:
         _lab("down")
 

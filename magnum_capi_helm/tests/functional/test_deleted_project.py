@@ -9,6 +9,7 @@ objects, and removes the finalizers of CAPO's.
 from __future__ import annotations
 
 from collections.abc import Iterable
+import functools
 import os
 import subprocess
 from typing import Any
@@ -18,6 +19,14 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
+
+#: Requests to the services that CAPO uses.
+_REQUESTS = {
+    "block-storage": "/volumes",
+    "compute": "/servers",
+    "load-balancer": "/v2/lbaas/loadbalancers",
+    "network": "/v2.0/networks",
+}
 
 
 class DeletedProjectTest(people.PeopleCase):
@@ -33,7 +42,7 @@ class DeletedProjectTest(people.PeopleCase):
         cluster = self.cluster(self.shared_template(), self.as_user(user))
         self.until_status(cluster, ("CREATE_COMPLETE",))
         self.release = self.admin_view(cluster)["stack_id"]
-        self.keystone.delete(f"/projects/{self.project}")
+        self._delete_project(user)
         self.magnum.call("DELETE", f"/clusters/{cluster}")
         self.until_reason(cluster, f"project {self.project} is deleted")
         described = self._describe(cluster)
@@ -47,6 +56,32 @@ class DeletedProjectTest(people.PeopleCase):
         self._delete_network()
         self._remove_finalizers(kinds.OPENSTACK_CLUSTER)
         self.leaves_nothing(cluster, self.release)
+
+    def _delete_project(self, user: str) -> None:
+        """Delete the project, and wait until no service takes its tokens.
+
+        Services keep a valid token in a cache, CAPO's too.
+        """
+        session = self.as_user(user).session
+        headers = {"X-Auth-Token": session.get_token()}
+        requests = [
+            functools.partial(
+                self.magnum.session.get,
+                path,
+                endpoint_filter={"service_type": service},
+                authenticated=False,
+                headers=headers,
+                raise_exc=False,
+            )
+            for service, path in _REQUESTS.items()
+        ]
+        self.assertEqual({200}, {each().status_code for each in requests})
+        self.keystone.delete(f"/projects/{self.project}")
+        self.until(
+            lambda: {each().status_code for each in requests} == {401},
+            400,
+            "a token of a deleted project",
+        )
 
     def _describe(self, cluster: str) -> str:
         """Return what ``describe`` prints; it exits with 1."""

@@ -18,6 +18,7 @@ import yaml
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import database
 from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import project
 from magnum_capi_helm.tests.functional.alone import swapping
 
 _PREDECESSOR = "1.4.0"
@@ -30,7 +31,6 @@ _LABELS = {
     "boot_volume_type": "ssd",
     "etcd_blockdevice_size": "10",
     "etcd_blockdevice_volume_type": "ssd",
-    "extra_network_names": "public",
     "keystone_auth_enabled": "true",
     "kube_tag": "v1.34.2",
     "octavia_lb_healthcheck": "yup",
@@ -68,8 +68,6 @@ _OPTIONS = {
     "capi_helm_cluster_labels": {
         "auto_healing_enabled": "false",
         "boot_volume_size": "50",
-        # A former name; and the one network that is there for everybody.
-        "extra_network_name": "public",
         "fixed_subnet_cidr": "10.99.0.0/24",
         "kube_dashboard_enabled": "false",
         "octavia_provider": "ovn",
@@ -81,6 +79,8 @@ class AdoptionTest(swapping.SwapCase):
     """One Magnum, one database, one driver after the other."""
 
     swapped = False
+    #: A network that all machines are in as well.
+    extra = ""
 
     def test_a_cluster_of_1_4_0_lives_on_and_another_goes_back(self) -> None:
         self._make_with_predecessor()
@@ -103,10 +103,12 @@ class AdoptionTest(swapping.SwapCase):
         # Before the clusters' own clean-up, and therefore after it.
         self.addCleanup(self._restore)
         programs.lab("restart", "magnum", "--driver", _PREDECESSOR)
+        self.extra = self.unique("extra")
+        project.Project(self).network(self.extra, enable_dhcp=False)
         self.uuid = self.cluster(
             self.template(name=self.unique("Old")),
             name=self.unique("Old_Web"),
-            labels=_LABELS,
+            labels={**_LABELS, "extra_network_names": self.extra},
         )
         made = self.until_status(
             self.uuid, ("CREATE_COMPLETE", "CREATE_FAILED")
@@ -151,10 +153,17 @@ class AdoptionTest(swapping.SwapCase):
         self.old_machines = self.machines()
         store = tempfile.mkdtemp(prefix="charts-")
         self.addCleanup(shutil.rmtree, store)
-        ours = {"chart_store": store}
+        # A former name of the label.
+        changes = {
+            "capi_helm": {"chart_store": store},
+            "capi_helm_cluster_labels": {"extra_network_name": self.extra},
+        }
         self.swapped = True
         self.configure_sections(
-            {**_OPTIONS, "capi_helm": _OPTIONS["capi_helm"] | ours}
+            {
+                name: {**options, **changes.get(name, {})}
+                for name, options in _OPTIONS.items()
+            }
         )
 
     def _begin_another(self) -> str:
@@ -171,7 +180,7 @@ class AdoptionTest(swapping.SwapCase):
         given = csi["defaultStorageClass"]
         self.assertEqual("xfs", given["fstype"])
         self.assertEqual("Delete", given["reclaimPolicy"])
-        self.assertIn("public", str(values["nodeGroups"]))
+        self.assertIn(self.extra, str(values["nodeGroups"]))
         return self.cluster(template)
 
     def _assert_finished(self) -> None:

@@ -103,6 +103,17 @@ class ObservedState(operations.Observed):
         return any(each and not view.deleting(each) for each in live)
 
     @property
+    def _has_gone_group(self) -> bool:
+        """Return whether only the row is left of a deleted group.
+
+        Another group that can't be made must not keep it.
+        """
+        return not self.is_behind and any(
+            cluster_status.is_gone(self.view, each)
+            for each in self.rows.leaving
+        )
+
+    @property
     def has_undecided_group(self) -> bool:
         """Return whether a request has still to decide about a group."""
         return any(map(rows.undecided, self.nodegroups))
@@ -122,7 +133,7 @@ class ObservedState(operations.Observed):
         """Return whether to change the release, or to end an operation."""
         if self.row.status.endswith("_COMPLETE"):
             return False
-        if self.verdict.complete or self.is_overdue:
+        if self.verdict.complete or self.is_overdue or self._has_gone_group:
             return True
         wrong = self.is_behind or self.has_drifted
         return wrong and self.operation.runtime.backoff.is_over(

@@ -42,6 +42,16 @@ class DeleteTest(base.NodegroupTestCase):
         self.assertIsNone(self.row().status_reason)
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
+    def test_another_group_that_is_not_ready_does_not_keep_it(self) -> None:
+        self.add("slow")
+        self.remove("gpu")
+        self.capi.remove_group("gpu")
+        self.poll()
+        self.assertEqual(
+            {"default-master", "default-worker", "slow"}, set(self.groups())
+        )
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+
     def test_what_helm_could_not_delete_is_deleted_by_a_poll(self) -> None:
         self.helm.outcomes = [helm.Outcome.LEFT]
         self.remove("gpu")

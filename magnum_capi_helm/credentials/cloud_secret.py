@@ -228,7 +228,8 @@ def is_deployed(
     """Return whether the cluster's own copy has the Secret's present data.
 
     The copy is the addon cloud-config. The addon provider watches the Secret,
-    deploys the addon again and notes the checksum of the data.
+    writes the checksum of its data on the addon, and deploys the addon again.
+    Until it does so, the phase is that of the old data.
     """
     copy = rt.management.get(
         kinds.MANIFESTS,
@@ -239,10 +240,12 @@ def is_deployed(
         return True
     if view.status_of(copy).get("phase") != "Deployed":
         return False
-    noted = view.annotations_of(copy).get(
-        f"{view.name_of(secret)}.secret.addons.stackhpc.com/checksum"
+    key = f"secret.addons.stackhpc.com/{view.name_of(secret)}"
+    present = checksum(secret["data"])
+    return all(
+        noted.get(key) in (None, present)
+        for noted in map(view.annotations_of, (copy, view.handled_of(copy)))
     )
-    return noted in (None, checksum(secret["data"]))
 
 
 def checksum(data: dict[str, str]) -> str:

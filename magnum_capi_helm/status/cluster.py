@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import dataclasses
-import json
 import math
 from typing import NamedTuple
 
@@ -25,8 +24,6 @@ from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
-#: The addon provider keeps the spec in it that it has handled.
-_HANDLED = "addons.stackhpc.com/last-handled-configuration"
 #: Seconds that an addon provider needs to notice a change.
 _TO_NOTICE = 5.0
 
@@ -294,9 +291,9 @@ def addon_reason(
     if phase != "Deployed":
         message = messages.plain(str(status.get("failureMessage") or ""))
         return f"{phase}: {message}" if message else phase
-    handled = view.annotations_of(addon).get(_HANDLED)
+    handled = view.handled_of(addon)
     if handled is not None:
-        late = _spec_in(handled) != view.spec_of(addon)
+        late = view.spec_of(handled) != view.spec_of(addon)
     else:
         # The host that ran helm may have a clock that is ahead.
         late = (
@@ -305,10 +302,3 @@ def addon_reason(
             and not clock.has_passed(newest.modified + _TO_NOTICE)
         )
     return "its latest change is still to be installed" if late else ""
-
-
-def _spec_in(handled: str) -> object:
-    try:
-        return json.loads(handled).get("spec") or {}
-    except (AttributeError, ValueError):
-        return None

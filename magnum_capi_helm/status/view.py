@@ -10,6 +10,7 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterable, Mapping
 import dataclasses
+import json
 import math
 import re
 from typing import Any, NamedTuple, TypeAlias
@@ -29,6 +30,8 @@ AUTOSCALER_MINIMUM = (
 )
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
 _CHART = "helm.sh/chart"
+#: A note of the addon provider, which is made with kopf.
+_HANDLED = "addons.stackhpc.com/last-handled-configuration"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
@@ -229,6 +232,23 @@ def labels_of(obj: Object | None) -> dict[str, str]:
 def annotations_of(obj: Object | None) -> dict[str, str]:
     """Return the object's annotations."""
     return metadata_of(obj).get("annotations") or {}
+
+
+def handled_of(addon: Object) -> Object | None:
+    """Return an addon as its provider has last come to an end with it.
+
+    It has the spec, the labels and the annotations of then.
+
+    :returns: None without the provider's note, nothing in one that is broken
+    """
+    note = annotations_of(addon).get(_HANDLED)
+    if note is None:
+        return None
+    try:
+        found = json.loads(note)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def spec_of(obj: Object | None) -> Object:

@@ -84,7 +84,7 @@ class RefreshTest(refreshed.RefreshTestCase):
         self,
     ) -> None:
         name = names.chart_object(base.RELEASE, "cloud-config")
-        key = f"{refreshed.NAME}.secret.addons.stackhpc.com/checksum"
+        key = f"secret.addons.stackhpc.com/{refreshed.NAME}"
         note = {"annotations": {key: "of the old data"}}
         copy = (kinds.MANIFESTS, base.NAMESPACE, name)
         self.server.patch(*copy, {"metadata": note})

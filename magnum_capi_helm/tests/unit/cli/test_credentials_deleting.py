@@ -115,7 +115,7 @@ class DeletingTest(DeletingTestCase):
 
     def test_the_addon_that_is_gone_is_not_waited_for(self) -> None:
         name = f"{base.RELEASE}-cloud-config"
-        note = f"{base.CREDENTIALS}.secret.addons.stackhpc.com/checksum"
+        note = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
         change = {"metadata": {"annotations": {note: "of the old data"}}}
         self.server.patch(kinds.MANIFESTS, base.NAMESPACE, name, change)
         self.assertEqual(

@@ -150,7 +150,7 @@ class ReplacedTest(ReplaceTestCase):
     ) -> None:
         """The addon provider has noted which data its copy is of."""
         name = f"{base.RELEASE}-cloud-config"
-        note = f"{NAME}.secret.addons.stackhpc.com/checksum"
+        note = f"secret.addons.stackhpc.com/{NAME}"
         change = {"metadata": {"annotations": {note: "of the old data"}}}
         self.server.patch(kinds.MANIFESTS, base.NAMESPACE, name, change)
         owners = self.owners

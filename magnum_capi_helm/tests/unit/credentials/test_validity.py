@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -104,7 +105,7 @@ class HandOverTest(rotating.RotationTestCase):
         self.assertTrue(self.old_is_deleted())
 
     def test_not_while_the_copy_is_of_the_old_data(self) -> None:
-        key = f"{base.CREDENTIALS}.secret.addons.stackhpc.com/checksum"
+        key = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
         self.addon(
             status={"phase": "Deployed"},
             metadata={"annotations": {key: "of the old data"}},
@@ -114,6 +115,19 @@ class HandOverTest(rotating.RotationTestCase):
         noted = cloud_secret.checksum(self.secret()["data"])
         self.addon(metadata={"annotations": {key: noted}})
         self.assertTrue(self.old_is_deleted())
+
+    def test_not_before_the_provider_begins_with_the_new_data(self) -> None:
+        key = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
+        handled = "addons.stackhpc.com/last-handled-configuration"
+        self.rotate()
+        noted = cloud_secret.checksum(self.secret()["data"])
+        for of_then, deleted in (("of the old data", False), (noted, True)):
+            note = json.dumps({"metadata": {"annotations": {key: of_then}}})
+            self.addon(
+                status={"phase": "Deployed"},
+                metadata={"annotations": {key: noted, handled: note}},
+            )
+            self.assertEqual(deleted, self.old_is_deleted())
 
     def test_the_reloader_needs_a_while(self) -> None:
         self.addon("reloader")

@@ -48,6 +48,7 @@ const (
 var (
 	healthAddr = flag.String("health-addr", "127.0.0.1:9547", "address of /readyz")
 	joinDelay  = flag.Duration("join-delay", 2*time.Second, "server ACTIVE -> Node registered")
+	noAddons   = flag.Bool("no-addons", false, "leave addons to a provider of their own")
 	tick       = flag.Duration("tick", time.Second, "poll interval")
 )
 
@@ -62,9 +63,8 @@ type lab struct {
 	// seen is what this tick has read already: all addons of a cluster ask for the same objects.
 	seen seen
 
-	// addonGenerations remembers which spec each addon was deployed from:
-	// the kinds have no observedGeneration.
-	addonGenerations map[types.UID]int64
+	// releases is what helm would keep in the workload clusters, of each addon.
+	releases map[types.UID]release
 
 	compute compute
 
@@ -75,9 +75,9 @@ type lab struct {
 
 // seen is what one tick has read.
 type seen struct {
-	clusters   map[client.ObjectKey]*clusterv1.Cluster
-	infra      map[client.ObjectKey]*infrav1.OpenStackCluster
-	identities map[client.ObjectKey]*corev1.Secret
+	clusters map[client.ObjectKey]*clusterv1.Cluster
+	infra    map[client.ObjectKey]*infrav1.OpenStackCluster
+	secrets  map[client.ObjectKey]*corev1.Secret // those of addons; nil before they are listed
 }
 
 func main() {
@@ -111,10 +111,10 @@ func newLab(ctx context.Context) *lab {
 	must(err)
 	l := &lab{
 		c: c, scheme: scheme, key: key,
-		mem:              inmemoryruntime.NewManager(workloadScheme()),
-		addonGenerations: map[types.UID]int64{},
-		byName:           map[string]*workload{},
-		byAddr:           map[string]*workload{},
+		mem:      inmemoryruntime.NewManager(workloadScheme()),
+		releases: map[types.UID]release{},
+		byName:   map[string]*workload{},
+		byAddr:   map[string]*workload{},
 	}
 	must(l.mem.Start(ctx))
 	l.api = inmemoryapi.NewAPIServerHandler(l.mem, klog.Background(), l.resolve)
@@ -158,9 +158,8 @@ func must(err error) {
 // reconcile looks at everything once; an error of one object is retried at the next tick.
 func (l *lab) reconcile(ctx context.Context) {
 	l.seen = seen{
-		clusters:   map[client.ObjectKey]*clusterv1.Cluster{},
-		infra:      map[client.ObjectKey]*infrav1.OpenStackCluster{},
-		identities: map[client.ObjectKey]*corev1.Secret{},
+		clusters: map[client.ObjectKey]*clusterv1.Cluster{},
+		infra:    map[client.ObjectKey]*infrav1.OpenStackCluster{},
 	}
 	owners := &clusterv1.ClusterList{}
 	if err := l.c.List(ctx, owners); err != nil {
@@ -171,7 +170,9 @@ func (l *lab) reconcile(ctx context.Context) {
 		l.seen.clusters[client.ObjectKeyFromObject(&owners.Items[i])] = &owners.Items[i]
 	}
 	l.machines(ctx)
-	l.addons(ctx)
+	if !*noAddons {
+		l.addons(ctx)
+	}
 }
 
 // clusterOf names the cluster that an object belongs to.

@@ -144,6 +144,7 @@ class RepairTest(test_resize.ResizeCase):
                     "clusterName": self.release,
                     "targetNamespace": "default",
                     "releaseName": "stray",
+                    "bootstrap": True,
                     "manifestSources": [],
                 },
             },

@@ -5,6 +5,7 @@
 import argparse
 import sys
 
+from lab import addon_provider
 from lab import bootstrap
 from lab import cli
 from lab import cluster_api
@@ -18,7 +19,8 @@ from lab import virtualenv
 _CHANGING = frozenset(
     {"build", "up", "demo", "start", "stop", "restart", "down", "wipe"}
 )
-_BUILDING = frozenset({"up", "demo"})
+_STARTING = frozenset({"up", "demo"})
+_BUILDING = _STARTING | {"build"}
 _STOPPING = frozenset({"down", "wipe"})
 
 
@@ -56,11 +58,13 @@ def _choose(options: argparse.Namespace) -> int:
     held = None
     if options.command in _CHANGING:
         held = lock.take(options.command)
+    if options.command in _BUILDING:
+        addon_provider.choose()
     if options.command == "build":
         # Not the driver: two that install it at once spoil its metadata.
         bootstrap.prepare(_other(options), with_driver=False)
         return 0
-    if options.command in _BUILDING:
+    if options.command in _STARTING:
         bootstrap.prepare(_other(options))
     if options.command == "up" and options.cluster_api:
         cluster_api.CHOICE.write(options.cluster_api)

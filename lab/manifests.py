@@ -30,6 +30,8 @@ PROVIDERS: dict[str, tuple[dict[str, str], int]] = {
     "orc": ({}, 0),
 }
 ADDONS = layout.SOURCE / "plane" / "addon-crds.yaml"
+# The real one writes its own definitions, but not over those of others.
+_ADDON_PROVIDER = "cluster-api-addon-provider"
 
 
 def _source(plane: planes.Plane) -> str:
@@ -125,12 +127,14 @@ def _webhook(
 
 def crds_applied(plane: planes.Plane) -> bool:
     """Whether the API server has the CRDs as they are now."""
-    return applied(plane, "crds", _crd_files(plane))
+    files = {"crds": _crd_files(plane), "addon-crds": [ADDONS]}
+    return all(applied(plane, kind, files[kind]) for kind in files)
 
 
 def apply_crds(plane: planes.Plane) -> None:
     """Give the CRDs to the API server."""
     apply(plane, "crds", _crd_files(plane))
+    apply(plane, "addon-crds", [ADDONS], _ADDON_PROVIDER)
 
 
 def webhooks_applied(plane: planes.Plane) -> bool:
@@ -144,7 +148,7 @@ def apply_webhooks(plane: planes.Plane) -> None:
 
 
 def _crd_files(plane: planes.Plane) -> list[pathlib.Path]:
-    return [*(_crd_file(plane, name) for name in PROVIDERS), ADDONS]
+    return [_crd_file(plane, name) for name in PROVIDERS]
 
 
 def _webhook_files(plane: planes.Plane) -> list[pathlib.Path]:
@@ -166,10 +170,19 @@ def applied(plane: planes.Plane, kind: str, files: list[pathlib.Path]) -> bool:
     return stamps.fresh(kind, stamps.fingerprint(files=files), _stamps(plane))
 
 
-def apply(plane: planes.Plane, kind: str, files: list[pathlib.Path]) -> None:
-    """Give files to the API server, and remember it."""
+def apply(
+    plane: planes.Plane,
+    kind: str,
+    files: list[pathlib.Path],
+    manager: str = "kubectl",
+) -> None:
+    """Give files to the API server, and remember it.
+
+    :param manager: the owner of their fields
+    """
     # Client-side apply would exceed the size limit of its annotation.
     options = ["--server-side", "--force-conflicts", "--validate=false"]
+    options.append(f"--field-manager={manager}")
     tools.run(
         [
             layout.BIN / "kubectl",

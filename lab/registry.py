@@ -4,6 +4,7 @@
 
 import functools
 
+from lab import addon_provider
 from lab import charts
 from lab import errors
 from lab import management
@@ -20,6 +21,7 @@ def everything() -> dict[str, service.Service]:
     """Name -> service, of every management cluster that there may be."""
     found = [
         *(one for plane in planes.ALL for one in management.services(plane)),
+        *addon_providers(),
         postgres.server(),
         charts.server(),
         *services.services(),
@@ -27,6 +29,11 @@ def everything() -> dict[str, service.Service]:
         dashboard.server(),
     ]
     return {one.name: one for one in found}
+
+
+def addon_providers() -> list[service.Service]:
+    """Those of a checkout, of every management cluster."""
+    return [management.addons(plane) for plane in planes.ALL]
 
 
 def planes_in_use() -> list[planes.Plane]:
@@ -55,6 +62,8 @@ def in_use() -> list[service.Service]:
     others = [services.magnum()] if ha_in_use() else ha.services()
     if not horizon_in_use():
         others.append(dashboard.server())
+    if not addon_provider.chosen():
+        others += addon_providers()
     for plane in planes.ALL:
         if plane not in used:
             others += management.services(plane)

@@ -7,6 +7,7 @@ import functools
 import sys
 import time
 
+from lab import addon_provider
 from lab import charts
 from lab import driver_user
 from lab import layout
@@ -67,9 +68,7 @@ def run(
         openstack_services.magnum().stop()
     if horizon:
         horizon_build.write_key()
-    for one in registry.everything().values():
-        if one.outdated:
-            one.stop()
+    _stop_old()
     todo = _todo(wanted, ha)
     if horizon:
         todo += dashboard.todo()
@@ -77,6 +76,16 @@ def run(
         steps.run(todo, progress.Board(sys.stdout, len(todo)))
     took = progress.duration(time.monotonic() - started)
     _tell(wanted, took, horizon)
+
+
+def _stop_old() -> None:
+    """Stop outdated services, and the addon provider of an older choice."""
+    if not addon_provider.chosen():
+        for one in registry.addon_providers():
+            one.stop()
+    for one in registry.everything().values():
+        if one.outdated:
+            one.stop()
 
 
 def _tell(wanted: list[planes.Plane], took: str, horizon: bool) -> None:

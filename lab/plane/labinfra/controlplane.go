@@ -45,6 +45,7 @@ func (l *lab) joinControlPlane(ctx context.Context, w *workload, c *clusterv1.Cl
 	}
 	w.mu.Lock()
 	w.etcdCerts[member] = cert
+	w.version = n.version
 	w.mu.Unlock()
 	for _, o := range kubeadmObjects(n.version) {
 		if err := l.put(ctx, w, o); err != nil {

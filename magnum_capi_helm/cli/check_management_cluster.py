@@ -351,7 +351,10 @@ def component_versions(rt: runtime.Runtime) -> Iterable[components.Result]:
         )
     except responses.ForbiddenError as error:
         raise check_host.UndeterminedError(str(error)) from error
-    return components.compare(deployments, release, chart)
+    compared = components.compare(deployments, release, chart)
+    if not conf.CONF.capi_helm.app_cred_access_rules:
+        return compared
+    return [*compared, *components.token_caches(deployments)]
 
 
 def helm_version(rt: runtime.Runtime) -> Iterable[components.Result]:

@@ -276,7 +276,8 @@ OPTIONS: list[cfg.Opt] = [
         default="",
         help="YAML or JSON file with Keystone access rules, a list of "
         "{service, method, path}. A cluster's application credential can be "
-        "used for nothing else. Empty: for everything that its roles allow.",
+        "used for nothing else. CAPO needs --scope-cache-max-size=0. Empty: "
+        "for everything that its roles allow.",
     ),
     cfg.IntOpt(
         "app_cred_check_interval",

@@ -37,6 +37,8 @@ _CHART = "helm.sh/chart"
 _NAME = "app.kubernetes.io/name"
 _VERSION_LABEL = "app.kubernetes.io/version"
 
+_NO_CACHE = "--scope-cache-max-size=0"
+
 #: All Deployments but those of clusters, one of which each cluster has.
 SELECTOR = "!capi.stackhpc.com/cluster"
 
@@ -146,6 +148,29 @@ def compare(
             if component.optional:
                 missing = _Verdict(OK, "none, which is fine")
             yield _result(component.name, running or [missing], tested, chart)
+
+
+def token_caches(deployments: Iterable[Mapping[str, Any]]) -> Iterator[Result]:
+    """Yield a failure for each CAPO that can't use credentials with rules.
+
+    With a cache, CAPO asks Keystone how long its token is valid
+    (``ExtractToken`` in ``pkg/scope/provider.go`` of 0.14.6). Keystone refuses
+    that to clients that do not know access rules
+    (``_validate_token_access_rules`` in ``keystone/token/provider.py``).
+    """
+    [capo] = [each for each in COMPONENTS if each.name == "CAPO"]
+    for each in deployments:
+        container = _container(capo, each)
+        if container is not None and _NO_CACHE not in container.get(
+            "args", ()
+        ):
+            yield Result(
+                "CAPO arguments",
+                FAILED,
+                "no cluster can be made with [capi_helm] "
+                f"app_cred_access_rules: add {_NO_CACHE} to the arguments of "
+                f"Deployment {each['metadata']['name']}",
+            )
 
 
 def helm(version: str, tested: str, chart: str) -> Result:

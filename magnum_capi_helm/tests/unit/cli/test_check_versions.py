@@ -144,3 +144,30 @@ class CheckVersionsTest(base.BaseTestCase):
             },
             self.check()[1],
         )
+
+    def test_access_rules_need_a_capo_without_cache(self) -> None:
+        rules = "[{service: compute, method: GET, path: /v2.1/**}]"
+        [path] = self.create_tempfiles([("rules", rules)])
+        conf.CONF.set_override("app_cred_access_rules", path, "capi_helm")
+        for arguments, wanted in (
+            (
+                ["--leader-elect"],
+                [
+                    "no cluster can be made with [capi_helm] "
+                    "app_cred_access_rules: add --scope-cache-max-size=0 to "
+                    "the arguments of Deployment capo-controller-manager"
+                ],
+            ),
+            (["--leader-elect", "--scope-cache-max-size=0"], []),
+        ):
+            objects = deployments.tested()
+            pods = objects[3]["spec"]["template"]["spec"]
+            pods["containers"][0]["args"] = arguments
+            self.deploy(objects)
+            code, lines = command_case.run_json(check.Check)
+            found = [
+                each["Detail"]
+                for each in lines
+                if each["Check"] == "CAPO arguments"
+            ]
+            self.assertEqual((bool(wanted), wanted), (bool(code), found))

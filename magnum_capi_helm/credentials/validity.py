@@ -275,7 +275,7 @@ def _disabled_or_deleted(cluster: Any, owner: str) -> str:
         return (
             f"project {cluster.project_id} is deleted, so Cluster API cannot "
             "log in. An administrator deletes what is left: see Delete a "
-            "cluster whose project is gone in the administrator's guide, and "
+            "cluster without its project in the administrator's guide, and "
             f"magnum-capi-helm describe {cluster.uuid}"
         )
     if project:

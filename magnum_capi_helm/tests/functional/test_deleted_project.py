@@ -9,6 +9,7 @@ objects, and removes the finalizers of CAPO's.
 from __future__ import annotations
 
 from collections.abc import Iterable
+import contextlib
 import functools
 import os
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 
 from lab import faults
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
@@ -118,8 +120,15 @@ class DeletedProjectTest(people.PeopleCase):
         for each in self._mine(self.cloud.network.ports()):
             if each.device_owner.startswith("compute:"):
                 self.cloud.network.delete_port(each)
-        for kind in (kinds.OPENSTACK_SERVER, kinds.OPENSTACK_MACHINE):
+        # Cluster API deletes those of the control plane last.
+        self.until(self._machines_are_gone, 120)
+
+    def _machines_are_gone(self) -> bool:
+        found = [
             self._remove_finalizers(kind)
+            for kind in (kinds.OPENSTACK_SERVER, kinds.OPENSTACK_MACHINE)
+        ]
+        return not any(found)
 
     def _delete_load_balancer(self) -> None:
         balancers = self.cloud.load_balancer
@@ -143,9 +152,16 @@ class DeletedProjectTest(people.PeopleCase):
         for each in self._mine(network.security_groups()):
             network.delete_security_group(each)
 
-    def _remove_finalizers(self, kind: kinds.Kind) -> None:
+    def _remove_finalizers(self, kind: kinds.Kind) -> int:
+        """Return the number of objects that were there."""
         change = {"metadata": {"finalizers": None}}
-        for each in self.plane.list(kind, self.namespace):
-            name = view.name_of(each)
-            if name.startswith(self.release):
+        found = [
+            name
+            for each in self.plane.list(kind, self.namespace)
+            if (name := view.name_of(each)).startswith(self.release)
+        ]
+        for name in found:
+            # It may be gone by now.
+            with contextlib.suppress(errors.ManagementError):
                 self.plane.patch(kind, self.namespace, name, change)
+        return len(found)

@@ -27,7 +27,7 @@ _SERVICES = {
     "network": "/v2.0/**",
     "image": "/v2/**",
     "block-storage": "/v3/**",
-    "load-balancer": "/v2/**",
+    "load-balancer": "/v2.0/**",
 }
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 #: Else CAPO asks Keystone how long its token is valid (``ExtractToken`` in

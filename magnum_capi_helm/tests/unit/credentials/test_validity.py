@@ -198,7 +198,7 @@ class RefusedTest(DeletionLoginTestCase):
                 openstack.PROJECT,
                 (
                     f"project {openstack.PROJECT} is deleted",
-                    "cluster whose project is gone",
+                    "cluster without its project",
                     f"magnum-capi-helm describe {base.UUID}",
                 ),
             ),

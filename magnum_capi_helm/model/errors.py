@@ -187,6 +187,10 @@ class ManifestUnreadable(HelmError):
     """helm renders the chart, but the result can't be read as YAML."""
 
 
+class Unconvertible(HelmError):
+    """An object of a chart can't be written in a version that is served."""
+
+
 class ReleaseStranded(HelmError):
     """helm can't find objects of its record in the versions that it names.
 

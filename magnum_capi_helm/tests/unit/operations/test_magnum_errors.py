@@ -34,6 +34,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "NoTurn": (exception.MagnumException, 500, True),
     "HelmUnreachable": (exception.MagnumException, 500, True),
     "ManifestUnreadable": (exception.MagnumException, 500, False),
+    "Unconvertible": (exception.MagnumException, 500, False),
     "ReleaseStranded": (exception.MagnumException, 500, False),
     "ReleaseAbsent": (exception.MagnumException, 500, False),
     "ChartUnavailable": (exception.MagnumException, 500, False),

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The conversion to v1beta2 fits the definitions of Cluster API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import functools
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.chart import conversion
+from magnum_capi_helm.model import api_versions
+from magnum_capi_helm.tests.contract import rendering
+from magnum_capi_helm.tests.contract import schema
+from magnum_capi_helm.tests.contract import test_templates
+
+#: No chart renders it.
+_REFUSED = {("Cluster", "topology")}
+
+
+@functools.cache
+def _definitions() -> dict[tuple[str, str, str], schema.Schema]:
+    """Group, kind and version -> the schema of its ``spec``."""
+    found = {}
+    for path in (rendering.LAB_DIR / "manifests").glob("crd-*.yaml"):
+        for each in rendering.load(path.read_text()):
+            spec = each["spec"]
+            for version in spec["versions"]:
+                key = spec["group"], spec["names"]["kind"], version["name"]
+                fields = version["schema"]["openAPIV3Schema"]["properties"]
+                found[key] = fields.get("spec", {})
+    return found
+
+
+def rendered() -> Iterator[rendering.Object]:
+    """What charts make of each kind that the driver converts."""
+    manifests = [
+        rendering.render(rendering.load_values(name))
+        for name in rendering.value_files()
+    ]
+    manifests += test_templates.rendered().values()
+    for each in (item for manifest in manifests for item in manifest):
+        api = api_versions.api(each["apiVersion"], each["kind"])
+        if conversion.converts(api, conversion.NEW):
+            yield each
+
+
+class DefinitionsTest(base.BaseTestCase):
+    def test_each_field_of_v1beta1_has_a_row(self) -> None:
+        for (group, kind), rows in conversion.TABLES.items():
+            defined = _definitions()[group, kind, conversion.OLD]
+            missing = {
+                path
+                for path in _without_row(defined, rows)
+                if (kind, path) not in _REFUSED
+            }
+            self.assertEqual(set(), missing, kind)
+
+    def test_each_new_path_is_a_field_of_v1beta2(self) -> None:
+        for (group, kind), rows in conversion.TABLES.items():
+            defined = _definitions()[group, kind, conversion.NEW]
+            self.assertEqual([], list(_undefined(defined, rows)), kind)
+
+    def test_what_charts_render_is_allowed_in_v1beta2(self) -> None:
+        schemas = schema.Schemas(rendering.LAB_DIR / "manifests")
+        problems = {
+            f"{each['kind']} {problem}"
+            for each in rendered()
+            for problem in schemas.problems(conversion.convert(each))
+        }
+        self.assertEqual(set(), problems)
+
+
+def _without_row(
+    defined: schema.Schema, rows: conversion.Rows, prefix: str = ""
+) -> Iterator[str]:
+    for name, inner in defined.get("properties", {}).items():
+        path = f"{prefix}{name}"
+        if path in rows:
+            if (items := rows[path].rows) is not None:
+                here = inner.get("items", inner)
+                yield from (
+                    f"{path}.{each}" for each in _without_row(here, items)
+                )
+        elif any(each.startswith(f"{path}.") for each in rows):
+            yield from _without_row(inner, rows, f"{path}.")
+        else:
+            yield path
+
+
+def _undefined(defined: schema.Schema, rows: conversion.Rows) -> Iterator[str]:
+    for field in rows.values():
+        for path in field.to:
+            inner: Any = defined
+            for each in path.split("."):
+                inner = (inner or {}).get("properties", {}).get(each)
+            if inner is None:
+                yield path
+            elif field.rows is not None:
+                items = inner.get("items", inner)
+                for each in _undefined(items, field.rows):
+                    yield f"{path}.{each}"

@@ -9,7 +9,8 @@ it gets the v1beta1 one: if a field differed, Cluster API would replace
 machines. Hence a value that v1beta1 takes for absent is left out.
 
 Source: ``ConvertTo`` of Cluster API 1.13 in ``api/core/v1beta1``,
-``api/bootstrap/kubeadm/v1beta1`` and ``api/controlplane/kubeadm/v1beta1``.
+``api/bootstrap/kubeadm/v1beta1`` and ``api/controlplane/kubeadm/v1beta1``;
+the fields of 1.14.
 """
 
 from __future__ import annotations
@@ -218,7 +219,7 @@ _PARTITIONS = _table("""
     layout overwrite: kept
 """) | _inner("diskLayout", _table("percentage partitionType"))
 _FILES = _table("""
-    path owner permissions encoding append content
+    path owner permissions encoding append content contentFormat
     contentFrom.secret.name contentFrom.secret.key
 """)
 _FILESYSTEMS = _table("""

@@ -16,6 +16,10 @@ import dataclasses
 import re
 from typing import Any
 
+from magnum_capi_helm.chart import conversion
+from magnum_capi_helm.model import api_versions
+from magnum_capi_helm.model import errors
+
 Object = Mapping[str, Any]
 
 _DEPLOYMENT = "MachineDeployment"
@@ -23,7 +27,13 @@ _CONTROL_PLANE = "KubeadmControlPlane"
 
 #: Changed in place, without a new machine.
 _IN_PLACE = frozenset(
-    {"nodeDeletionTimeout", "nodeDrainTimeout", "nodeVolumeDetachTimeout"}
+    {
+        "deletion",  # all of them in v1beta2
+        "minReadySeconds",
+        "nodeDeletionTimeout",
+        "nodeDrainTimeout",
+        "nodeVolumeDetachTimeout",
+    }
 )
 
 #: Differs between any two renderings and means nothing to a machine.
@@ -88,7 +98,30 @@ def _makes_others(kind: str, old: Object, new: Object | None) -> bool:
     made_from = _MADE_FROM.get(kind)
     if made_from is None:
         return False
-    return new is None or made_from(old) != made_from(new)
+    if new is None:
+        return True
+    old, new = _in_one_version(old, new)
+    return bool(made_from(old) != made_from(new))
+
+
+def _in_one_version(old: Object, new: Object) -> tuple[Object, Object]:
+    """Return two manifests of an object in the newer version of the two.
+
+    One that can't be converted stays as it is: it is another one.
+    """
+    if old.get("apiVersion") == new.get("apiVersion"):
+        return old, new
+    return _newer(old), _newer(new)
+
+
+def _newer(obj: Object) -> Object:
+    api = api_versions.api(str(obj.get("apiVersion")), str(obj["kind"]))
+    if not conversion.converts(api, conversion.NEW):
+        return obj
+    try:
+        return conversion.convert(obj)
+    except errors.Unconvertible:
+        return obj
 
 
 def _by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
@@ -109,7 +142,7 @@ def _change(
         # it; the group that drops it says whether machines go.
         gone = _count(old) if kind == _DEPLOYMENT else 0
         return Change(kind, name, "removed", replaced=gone)
-    paths = tuple(_paths(old, new))
+    paths = tuple(_paths(*_in_one_version(old, new)))
     if not paths:
         return None
     replaced = 0
@@ -144,9 +177,11 @@ def _without(fields: Object, keys: Collection[str]) -> dict[str, Any]:
 
 def _control_plane_machine(item: Object) -> Any:
     spec = item["spec"]
+    template = spec["machineTemplate"]
+    machine = template.get("spec", template)  # of v1beta2, or of v1beta1
     return (
         spec.get("version"),
-        _referenced(spec["machineTemplate"].get("infrastructureRef")),
+        _referenced(machine.get("infrastructureRef")),
         spec.get("kubeadmConfigSpec"),
     )
 

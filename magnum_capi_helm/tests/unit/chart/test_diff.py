@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from oslotest import base
 
+from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import diff
 
 DEPLOYMENT: dict[str, Any] = {
@@ -86,6 +87,45 @@ class MachinesTest(base.BaseTestCase):
         ):
             self.assertEqual(
                 replaced, _change(DEPLOYMENT, path, value).replaced, path
+            )
+
+    def test_a_manifest_in_v1beta2_is_no_change(self) -> None:
+        """Nor does its own change count twice."""
+        for group, old in (
+            ("cluster.x-k8s.io", DEPLOYMENT),
+            ("controlplane.cluster.x-k8s.io", PLANE),
+        ):
+            with self.subTest(old["kind"]):
+                old = {**old, "apiVersion": f"{group}/v1beta1"}
+                new = conversion.convert(old)
+                self.assertEqual((), diff.remade([old], [new]))
+                self.assertEqual((), diff.changes([old], [new]))
+                self.assertEqual((), diff.changes([new], [old]))
+                new["spec"]["replicas"] = 5
+                (change,) = diff.changes([old], [new])
+                self.assertEqual(("spec.replicas",), change.paths)
+                self.assertEqual(0, change.replaced)
+
+    def test_in_v1beta2_the_same_replaces_machines(self) -> None:
+        deployment, plane = (
+            conversion.convert({**old, "apiVersion": f"{group}/v1beta1"})
+            for group, old in (
+                ("cluster.x-k8s.io", DEPLOYMENT),
+                ("controlplane.cluster.x-k8s.io", PLANE),
+            )
+        )
+        machine = "spec.template.spec"
+        reference = "spec.machineTemplate.spec.infrastructureRef.name"
+        for item, path, value, replaced in (
+            (deployment, f"{machine}.version", "v1.35.1", 3),
+            (deployment, f"{machine}.infrastructureRef.name", "other", 3),
+            (deployment, f"{machine}.deletion", {}, 0),
+            (deployment, f"{machine}.minReadySeconds", 9, 0),
+            (plane, reference, "other", 3),
+            (plane, "spec.machineTemplate.spec.deletion", {}, 0),
+        ):
+            self.assertEqual(
+                replaced, _change(item, path, value).replaced, path
             )
 
     def test_a_change_names_the_paths(self) -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 import contextlib
 import functools
 import json
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import yaml
 
+from magnum_capi_helm.helm import post_renderer
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
@@ -105,19 +106,29 @@ class Helm:
         values: Mapping[str, Any],
         *,
         within: float | None = None,
+        convert: Collection[str] = (),
     ) -> float:
         """Install or upgrade the release, without waiting for its objects.
 
         :param chart: path of a chart on this host
         :param within: seconds, if helm has fewer than usual
+        :param convert: API groups whose objects are applied in v1beta2, and
+            not in the version that the chart renders
         :returns: seconds that helm took
         :raises HelmBusy: the newest revision is pending
         :raises HelmUnreachable: worth trying again
         :raises HelmError: helm, or a webhook, refused it
         """
+        options, variables = (
+            post_renderer.options(self._major, convert)
+            if convert
+            else ((), {})
+        )
         return self._run(
             "upgrade",
-            self._command.adapted(within).install_or_upgrade(
+            self._command.adapted(
+                within, variables, options
+            ).install_or_upgrade(
                 release,
                 chart,
                 dict(values),
@@ -206,6 +217,11 @@ class Helm:
         :raises NotConfigured: there is none
         """
         return str(self._answer("version", self._command.version())).strip()
+
+    @functools.cached_property
+    def _major(self) -> int:
+        major, _, _ = self.version().lstrip("v").partition(".")
+        return int(major)
 
     def _run(self, what: str, coroutine: Coroutine[Any, Any, Any]) -> float:
         started = time.monotonic()

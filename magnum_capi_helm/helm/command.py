@@ -14,7 +14,7 @@ orphan goes on writing when another conductor has taken over.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 import contextlib
 import copy
 import os
@@ -53,14 +53,20 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
         self._deadline = deadline
         self._env = dict(env)
         self._guard = _dies_with_parent()
+        self._options: Sequence[str] = ()
 
     def adapted(
         self,
         seconds: float | None = None,
         variables: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
     ) -> Command:
-        """Return the same commands with less time, or more variables."""
+        """Return the same commands with less time, or more variables.
+
+        :param options: more options of each command
+        """
         adapted = copy.copy(self)
+        adapted._options = options
         adapted._deadline = min(seconds or self._deadline, self._deadline)
         adapted._env = {**self._env, **(variables or {})}
         return adapted
@@ -75,7 +81,8 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
         """
         if shutil.which(self._executable) is None:
             raise errors.NotConfigured(_NO_HELM)
-        argv = [*self._guard, self._executable, *map(str, command)]
+        words = [*map(str, command), *self._options]
+        argv = [*self._guard, self._executable, *words]
         if command[0] == "upgrade" and (asked := call.actor()):
             argv += ["--description", str(asked)]
         if self._kubeconfig:

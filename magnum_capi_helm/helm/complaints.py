@@ -112,6 +112,8 @@ def translated(what: str, stderr: bytes) -> errors.HelmError:
         return errors.ChartUnavailable(message)
     if _STRANDED.search(folded):
         return errors.ReleaseStranded(message)
+    if "error while running post render" in folded:
+        return errors.Unconvertible(message)
     if unserved := sorted(set(_CHART_STRANDED.findall(text))):
         message = (
             f"helm {what}: the chart makes objects of {', '.join(unserved)}, "
@@ -120,4 +122,5 @@ def translated(what: str, stderr: bytes) -> errors.HelmError:
             "resize that failed, resize back to the count that it had before "
             "you upgrade: Magnum upgrades nothing that is UPDATE_FAILED"
         )
+        return errors.ChartStranded(message)
     return errors.HelmError(message)

@@ -9,12 +9,29 @@ Python does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+import json
+import re
+from typing import Any, ClassVar
 
 import yaml
 
+from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
+
+_SEXAGESIMAL_LESS = {
+    "tag:yaml.org,2002:int": re.compile(
+        r"[-+]?(0b[0-1_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$"
+    ),
+    "tag:yaml.org,2002:float": re.compile(
+        r"([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?"
+        r"|\.[0-9][0-9_]*([eE][-+][0-9]+)?"
+        r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"
+    ),
+}
+#: An escape of JSON; two together are one character in group 1.
+_ESCAPE = re.compile(r"\\(?:u(d[89ab]..\\ud[c-f]..)|.)")
 
 
 def apis(text: str) -> frozenset[api_versions.Api]:
@@ -45,16 +62,78 @@ def moved(text: str, moves: Mapping[api_versions.Api, str]) -> str:
     return "".join([*parts, text[end:]])
 
 
+def converted(text: str, groups: Collection[str]) -> str:
+    """Return the manifest with the objects of some API groups in v1beta2.
+
+    The text of all other objects stays as it is.
+
+    :raises HelmError: it can't be read
+    :raises Unconvertible: a field can't be kept
+    """
+    parts = []
+    end = 0
+    loader = _Loader(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            obj = loader.construct_document(node)
+            if _is_old(obj, groups):
+                parts += [
+                    text[end : node.start_mark.index],
+                    _json(conversion.convert(obj)),
+                    "\n",
+                ]
+                end = node.end_mark.index
+    except yaml.YAMLError as why:
+        raise _unreadable(why) from None
+    finally:
+        loader.dispose()
+    return "".join([*parts, text[end:]])
+
+
+def _is_old(obj: Any, groups: Collection[str]) -> bool:
+    if not isinstance(obj, dict):
+        return False
+    api = api_versions.api(str(obj.get("apiVersion")), str(obj.get("kind")))
+    return api.group in groups and conversion.converts(api, conversion.NEW)
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Reads scalars as helm does, where Python's rules differ.
+
+    For helm a time is text, and so is 1:30, which Python takes for 90.
+    """
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [
+            (tag, _SEXAGESIMAL_LESS.get(tag, pattern))
+            for tag, pattern in resolvers
+            if tag != "tag:yaml.org,2002:timestamp"
+        ]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def _json(obj: Mapping[str, Any]) -> str:
+    """Return an object as JSON that is YAML as well."""
+    return _ESCAPE.sub(_joined, json.dumps(obj))
+
+
+def _joined(escape: re.Match[str]) -> str:
+    """Return one escape for two that stand for one character in JSON."""
+    if escape[1] is None:
+        return escape[0]
+    both = json.loads(f'"{escape[0]}"')
+    return f"\\U{ord(both):08x}"
+
+
 def _objects(text: str) -> Iterator[tuple[api_versions.Api, yaml.Node]]:
     """Yield the API of each object, and the node of its ``apiVersion``."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         documents = list(yaml.compose_all(text, Loader=loader))
     except yaml.YAMLError as why:
-        # Not chained: its text quotes the manifest, which has secrets.
-        raise errors.HelmError(
-            f"the release's manifest can't be read: {type(why).__name__}"
-        ) from None
+        raise _unreadable(why) from None
     for each in documents:
         if isinstance(each, yaml.MappingNode):
             fields = {
@@ -65,3 +144,10 @@ def _objects(text: str) -> Iterator[tuple[api_versions.Api, yaml.Node]]:
             version, kind = fields.get("apiVersion"), fields.get("kind")
             if isinstance(version, yaml.ScalarNode) and kind is not None:
                 yield api_versions.api(version.value, str(kind.value)), version
+
+
+def _unreadable(why: yaml.YAMLError) -> errors.HelmError:
+    # Not chained: its text quotes the manifest, which has secrets.
+    return errors.HelmError(
+        f"the release's manifest can't be read: {type(why).__name__}"
+    )

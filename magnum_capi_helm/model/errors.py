@@ -191,6 +191,13 @@ class Unconvertible(HelmError):
     """An object of a chart can't be written in a version that is served."""
 
 
+class ChartStranded(HelmError):
+    """The chart makes objects in versions that are not served.
+
+    helm has written nothing.
+    """
+
+
 class ReleaseStranded(HelmError):
     """helm can't find objects of its record in the versions that it names.
 

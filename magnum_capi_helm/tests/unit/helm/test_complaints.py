@@ -242,7 +242,7 @@ COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
     (
         "Error: UPGRADE FAILED: unable to build kubernetes objects from new "
         'release manifest: no matches for kind "A" in version "b/v1"',
-        errors.HelmError,
+        errors.ChartStranded,
         "the chart makes objects of b/v1, which the management cluster does "
         "not serve: it takes another chart, or a management cluster that "
         f"serves this again; {_BACK}",
@@ -264,11 +264,29 @@ COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
             )
         )
         + "]",
-        errors.HelmError,
+        errors.ChartStranded,
         "the chart makes objects of bootstrap.cluster.x-k8s.io/v1beta1, "
         "cluster.x-k8s.io/v1beta1, which the management cluster does not "
         "serve: it takes another chart, or a management cluster that serves "
         f"this again; {_BACK}",
+    ),
+    (
+        "Error: UPGRADE FAILED: error while running post render on files: "
+        "error while running command /usr/bin/python3. error output:\n"
+        "Cluster web-1 can't be written\n: exit status 1",
+        errors.Unconvertible,
+        "error while running post render on files: error while running "
+        "command /usr/bin/python3. error output: Cluster web-1 can't be "
+        "written : exit status 1",
+    ),
+    (
+        "Error: UPGRADE FAILED: error while running post render on files: "
+        'failed to invoke post-renderer plugin "magnum-capi-helm": plugin '
+        '"magnum-capi-helm" exited with error',
+        errors.Unconvertible,
+        "error while running post render on files: failed to invoke "
+        'post-renderer plugin "magnum-capi-helm": plugin "magnum-capi-helm" '
+        "exited with error",
     ),
     (
         "WARNING: Kubernetes configuration file is group-readable\n"

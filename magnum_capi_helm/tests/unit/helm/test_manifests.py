@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import json
+
 from oslotest import base
 
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.model import api_versions
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 #: As chart 0.10.1 writes it, in short: comments, templates' empty lines, and
@@ -64,7 +67,89 @@ CAPO = f"infrastructure.{CAPI}"
 PLANE = f"controlplane.{CAPI}"
 
 
+#: A manifest, and the same one with objects of Cluster API in v1beta2.
+RENDERED = """\
+---
+# Source: openstack-cluster/templates/secrets.yaml
+apiVersion: v1
+kind: Secret
+stringData: {on: yes, at: 12:30:45}
+---
+# Source: openstack-cluster/templates/cluster.yaml
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: web-1
+  annotations:
+    größe: "a\\U0001F600\\x85"
+    port: 22:22
+    since: 2026-11-26T07:00:00Z
+    ratio: 1.5
+spec:
+  clusterNetwork:
+    apiServerPort: 0x192b
+    serviceDomain: cluster.local
+---
+# Source: openstack-cluster/templates/cluster-infra.yaml
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackCluster
+"""
+CONVERTED = """\
+---
+# Source: openstack-cluster/templates/secrets.yaml
+apiVersion: v1
+kind: Secret
+stringData: {on: yes, at: 12:30:45}
+---
+# Source: openstack-cluster/templates/cluster.yaml
+{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": \
+{"name": "web-1", "annotations": {"gr\\u00f6\\u00dfe": \
+"a\\U0001f600\\u0085", "port": "22:22", "since": "2026-11-26T07:00:00Z", \
+"ratio": 1.5}}, "spec": {"clusterNetwork": {"apiServerPort": 6443, \
+"serviceDomain": "cluster.local"}}}
+---
+# Source: openstack-cluster/templates/cluster-infra.yaml
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackCluster
+"""
+
+
 class ManifestsTest(base.BaseTestCase):
+    def test_objects_of_some_groups_are_converted(self) -> None:
+        for groups, wanted in (
+            ((CAPI,), CONVERTED),
+            ((CAPO, PLANE), RENDERED),
+            ((), RENDERED),
+        ):
+            with self.subTest(groups):
+                self.assertEqual(wanted, manifests.converted(RENDERED, groups))
+        self.assertEqual("", manifests.converted("", (CAPI,)))
+        # What was converted is not changed again.
+        self.assertEqual(CONVERTED, manifests.converted(CONVERTED, (CAPI,)))
+
+    def test_an_escape_in_a_text_stays_two_characters(self) -> None:
+        old = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\n"
+        for text in ("\\ud83d\\ude00", "\\\\", "😀\\😀"):
+            with self.subTest(text):
+                metadata = json.dumps({"a": text}, ensure_ascii=False)
+                annotated = f"{old}metadata: {metadata}\n"
+                (found,) = encoding.objects(
+                    manifests.converted(annotated, (CAPI,))
+                )
+                self.assertEqual({"a": text}, found["metadata"])
+
+    def test_what_cannot_be_converted_is_an_error(self) -> None:
+        for text, kind in (
+            ("a: [", errors.HelmError),
+            (
+                "{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, "
+                "spec: {secret: hunter2}}",
+                errors.Unconvertible,
+            ),
+        ):
+            error = self.assertRaises(kind, manifests.converted, text, (CAPI,))
+            self.assertNotIn("hunter2", str(error))
+
     def test_the_apis_of_its_objects(self) -> None:
         self.assertEqual(
             {

@@ -35,6 +35,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "HelmUnreachable": (exception.MagnumException, 500, True),
     "ManifestUnreadable": (exception.MagnumException, 500, False),
     "Unconvertible": (exception.MagnumException, 500, False),
+    "ChartStranded": (exception.MagnumException, 500, False),
     "ReleaseStranded": (exception.MagnumException, 500, False),
     "ReleaseAbsent": (exception.MagnumException, 500, False),
     "ChartUnavailable": (exception.MagnumException, 500, False),

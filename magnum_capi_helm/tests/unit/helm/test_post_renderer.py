@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""helm's command line with the conversion, and the program that it runs."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import yaml
+
+from magnum_capi_helm.helm import post_renderer
+from magnum_capi_helm.tests.unit.helm import program
+from magnum_capi_helm.tests.unit.helm import test_manifests
+
+_CHECKOUT = pathlib.Path(__file__).parents[4]
+_PLUGIN = (
+    pathlib.Path(post_renderer.__file__).parent / "plugins/magnum-capi-helm"
+)
+_GROUPS = ("cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io")
+
+
+class CommandLineTest(program.HelmTestCase):
+    def upgrade_by(self, version: str, *groups: str) -> list[str]:
+        """Return what a helm of this version gets beyond the usual."""
+        self.answers(program.RELEASE)
+        self.upgrade()
+        usual = len(self.argv())
+        self.stub(
+            f"case $(head -1 argv) in version) printf {version};; *) printf "
+            f"'%s' '{program.RELEASE}';; esac"
+        )
+        self.helm().upgrade(
+            "demo-1",
+            "magnum-p1",
+            "/store/chart.tgz",
+            program.VALUES,
+            convert=groups,
+        )
+        # The kubeconfig is last.
+        return self.argv()[usual - 2 : -2]
+
+    def test_nothing_to_convert(self) -> None:
+        self.assertEqual([], self.upgrade_by("v3.20.2"))
+        self.assertNotIn("HELM_PLUGINS", self.environment())
+
+    def test_helm_3_runs_a_program(self) -> None:
+        self.assertEqual(
+            [
+                "--post-renderer",
+                sys.executable,
+                "--post-renderer-args=-m",
+                "--post-renderer-args=magnum_capi_helm.helm.post_renderer",
+                "--post-renderer-args=bootstrap.cluster.x-k8s.io",
+                "--post-renderer-args=cluster.x-k8s.io",
+            ],
+            self.upgrade_by("v3.16.0", *_GROUPS),
+        )
+
+    def test_helm_4_runs_a_plugin(self) -> None:
+        self.assertEqual(
+            [
+                "--post-renderer",
+                "magnum-capi-helm",
+                "--post-renderer-args=bootstrap.cluster.x-k8s.io",
+                "--post-renderer-args=cluster.x-k8s.io",
+            ],
+            self.upgrade_by("v4.3.1", *_GROUPS),
+        )
+        environment = self.environment()
+        self.assertEqual(str(_PLUGIN.parent), environment["HELM_PLUGINS"])
+        self.assertEqual(
+            sys.executable, environment["MAGNUM_CAPI_HELM_PYTHON"]
+        )
+
+    def test_the_plugin_is_what_helm_4_looks_for(self) -> None:
+        self.assertEqual(
+            {
+                "apiVersion": "v1",
+                "type": "postrenderer/v1",
+                "name": "magnum-capi-helm",
+                "version": "1.0.0",
+                "runtime": "subprocess",
+                "runtimeConfig": {
+                    "platformCommand": [
+                        {
+                            "command": "${MAGNUM_CAPI_HELM_PYTHON}",
+                            "args": [
+                                "-m",
+                                "magnum_capi_helm.helm.post_renderer",
+                            ],
+                        }
+                    ]
+                },
+            },
+            yaml.safe_load((_PLUGIN / "plugin.yaml").read_text()),
+        )
+
+
+class ProgramTest(program.HelmTestCase):
+    def run_it(self, text: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "magnum_capi_helm.helm.post_renderer",
+                *_GROUPS,
+            ],
+            input=text,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=_CHECKOUT,
+            env={"LC_ALL": "C"},
+            timeout=60,
+            check=False,
+        )
+
+    def test_it_converts_what_it_reads(self) -> None:
+        done = self.run_it(test_manifests.RENDERED)
+        self.assertEqual(
+            (0, test_manifests.CONVERTED, ""),
+            (done.returncode, done.stdout, done.stderr),
+        )
+
+    def test_what_it_cannot_convert_is_an_error_and_no_output(self) -> None:
+        done = self.run_it(
+            "{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, "
+            "metadata: {name: web-1}, spec: {secret: hunter2}}"
+        )
+        self.assertEqual(
+            (
+                1,
+                "",
+                "Cluster web-1 can't be written as cluster.x-k8s.io/v1beta2: "
+                "spec.secret is no field that the driver knows of v1beta1: "
+                "remove it from the values\n",
+            ),
+            (done.returncode, done.stdout, done.stderr),
+        )

@@ -146,6 +146,9 @@ class Runtime:
         self.fault_sessions: dict[Scope, Any] = {}
 
     def _add_results_of_operations(self) -> None:
+        #: API groups whose objects helm applies in another version than the
+        #: chart renders, because that is not served.
+        self.converted_groups: frozenset[str] = frozenset()
         #: Revisions that a helm of this process began and did not end, and
         #: the fingerprint of their values.
         self.interrupted_revisions: dict[Scope, tuple[int, str]] = {}

@@ -24,6 +24,7 @@ import time
 from oslo_log import log
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import helm_records
@@ -66,10 +67,19 @@ def upgrade(
     def run() -> float:
         passed = time.monotonic() - started
         left = within and max(within - passed, 1.0)
-        return rt.helm.upgrade(name, namespace, chart, stamped, within=left)
+        return rt.helm.upgrade(
+            name,
+            namespace,
+            chart,
+            stamped,
+            within=left,
+            convert=rt.converted_groups,
+        )
 
     try:
-        seconds, migrated = _run(release, run, last_deployed)
+        seconds, migrated = _run(
+            release, lambda: _converting(release, desired, run), last_deployed
+        )
     except errors.HelmBusy:
         # It began none.
         raise
@@ -199,6 +209,65 @@ def _run(
         if not revisions or not _migrate(release, compared(revisions).version):
             raise
     return helm(), True
+
+
+def _converting(
+    release: releases.Release,
+    desired: desired_state.DesiredState,
+    helm: Callable[[], float],
+) -> float:
+    """Run helm, once more if the chart's versions have to be converted.
+
+    :raises ChartStranded: the driver does not convert these versions
+    :raises Unconvertible: a field can't be kept; nothing was written
+    """
+    rt = release.runtime
+    try:
+        return _explained(release, desired, helm)
+    except errors.ChartStranded:
+        groups = _convertible_groups(rt)
+        if groups <= rt.converted_groups:
+            raise
+        LOG.warning(
+            "%s of %s is not served: the driver converts what charts render",
+            conversion.OLD,
+            ", ".join(sorted(groups)),
+        )
+        rt.converted_groups = groups
+    return _explained(release, desired, helm)
+
+
+def _explained(
+    release: releases.Release,
+    desired: desired_state.DesiredState,
+    helm: Callable[[], float],
+) -> float:
+    """Run helm; find out why it could not convert: helm 4 does not say it."""
+    try:
+        return helm()
+    except errors.Unconvertible:
+        for each in release.render(desired):
+            api = api_versions.api(each["apiVersion"], each["kind"])
+            if conversion.converts(api, conversion.NEW):
+                conversion.convert(each)
+        raise
+
+
+def _convertible_groups(rt: runtime.Runtime) -> frozenset[str]:
+    """Return the groups that are served in the converted version alone."""
+    kinds_served = served(
+        rt,
+        (
+            api_versions.Api(group, conversion.OLD, kind)
+            for group, kind in conversion.TABLES
+        ),
+    )
+    return frozenset(
+        group
+        for group, kind in conversion.TABLES
+        if conversion.NEW in (found := kinds_served.get((group, kind), ()))
+        and conversion.OLD not in found
+    )
 
 
 def _migrate(release: releases.Release, version: int) -> bool:

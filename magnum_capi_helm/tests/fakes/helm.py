@@ -9,7 +9,7 @@ patches by the difference of two manifests and never looks at what is live.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 import dataclasses
 import enum
 import json
@@ -247,6 +247,7 @@ class FakeHelm(FakeRepository):
         values: Mapping[str, Any],
         *,
         within: float | None = None,
+        convert: Collection[str] = (),
     ) -> float:
         """As the real one."""
         call.check_lease()
@@ -274,6 +275,7 @@ class FakeHelm(FakeRepository):
             values=upgrade.values,
             build={**_build(chart), **self.otherwise},
             labels=history[-1]["labels"] if history else {},
+            converted=frozenset(convert),
         )
         look_up(self._client, _compared(history), "current")
         look_up(self._client, revision.objects(), "new")

@@ -11,6 +11,8 @@ import json
 import time
 from typing import Any
 
+from magnum_capi_helm.helm import manifests
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import chart
 
@@ -23,6 +25,7 @@ class Revision:
     """A revision of a release, as helm records it.
 
     :param labels: of the revision before, which helm copies
+    :param converted: groups whose objects a post-renderer converted
     """
 
     release: str
@@ -33,12 +36,17 @@ class Revision:
     values: dict[str, Any]
     build: dict[str, str] = dataclasses.field(default_factory=dict)
     labels: dict[str, str] = dataclasses.field(default_factory=dict)
+    converted: frozenset[str] = frozenset()
 
     def objects(self) -> list[api_server.Object]:
         """The objects of its manifest."""
-        return chart.render(
+        objects = chart.render(
             self.release, self.namespace, self.values, self.build
         )
+        if not self.converted:
+            return objects
+        text = SEPARATOR.join(map(json.dumps, objects))
+        return [*encoding.objects(manifests.converted(text, self.converted))]
 
     def record(self) -> api_server.Object:
         """The Secret in which helm keeps it."""

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from unittest import mock
 
+import fixtures
+
+from magnum_capi_helm.chart import conversion
+from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -158,6 +163,8 @@ class ChartTooOldTest(stranded.StrandedTestCase):
     def strand(self) -> None:
         self.management.retired.add(f"{stranded.CAPI}/v1beta1")
         self.before = self.record()["data"]
+        # As with versions that the driver can't convert.
+        self.useFixture(fixtures.MockPatchObject(conversion, "TABLES", {}))
 
     def test_a_change_is_refused_and_says_what_it_takes(self) -> None:
         self.resize(3)
@@ -198,3 +205,93 @@ class ChartTooOldTest(stranded.StrandedTestCase):
         self.resize(2)
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+
+class ConvertedTest(stranded.StrandedTestCase):
+    """The chart makes v1beta1, and Cluster API serves v1beta2 alone."""
+
+    def strand(self) -> None:
+        self.management.retired |= {
+            f"{group}/v1beta1" for group, _ in conversion.TABLES
+        }
+        self.before = self.record()["data"]
+        self.helm.upgrades.clear()
+
+    def kinds_named(self, version: int) -> set[str]:
+        """Kinds of the manifest that it has in v1beta2."""
+        found = manifests.apis(self.body(version)["manifest"])
+        return {each.kind for each in found if each.version == "v1beta2"}
+
+    def test_a_resize_keeps_the_machines(self) -> None:
+        before = self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
+        self.resize(3)
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(3, self.replicas())
+        self.assertEqual(
+            {"Cluster", "KubeadmControlPlane", "MachineDeployment"},
+            self.kinds_named(2) - {"KubeadmConfigTemplate"},
+        )
+        self.assertEqual(
+            before, self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
+        )
+
+    def test_the_second_change_runs_helm_once(self) -> None:
+        self.resize(3)
+        self.settle()
+        self.helm.upgrades.clear()
+        self.resize(2)
+        self.settle()
+        self.assertEqual(1, len(self.helm.upgrades))
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(2, self.replicas())
+
+    def refuse_a_field(self) -> None:
+        """Assert that a resize is refused for a field without a row."""
+        self.useFixture(
+            fixtures.MockPatchObject(
+                conversion,
+                "TABLES",
+                {**conversion.TABLES, (stranded.CAPI, "Cluster"): {}},
+            )
+        )
+        self.resize(3)
+        self.poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.assertEqual(
+            f"Cluster {base.RELEASE} can't be written as "
+            "cluster.x-k8s.io/v1beta2: spec.infrastructureRef is no field "
+            "that the driver knows of v1beta1: remove it from the values",
+            self.row().status_reason,
+        )
+        self.assertEqual(2, self.replicas())
+        self.assertEqual([1], self.recorded())
+
+    def test_a_field_that_cannot_be_kept_is_refused_and_named(self) -> None:
+        self.refuse_a_field()
+
+    def test_it_is_named_where_helm_does_not_say_it(self) -> None:
+        silent = errors.Unconvertible("helm 4: plugin exited with error")
+        with mock.patch.object(self.helm, "upgrade", side_effect=silent):
+            self.refuse_a_field()
+
+    def recorded(self) -> list[int]:
+        """Numbers of the revisions that helm has recorded."""
+        prefix = f"sh.helm.release.v1.{base.RELEASE}.v"
+        return [
+            int(each.removeprefix(prefix))
+            for each in self.server.names(kinds.SECRET)
+            if each.startswith(prefix)
+        ]
+
+
+class NewClusterTest(base.FlowTestCase):
+    """The management cluster has served v1beta2 alone from the start."""
+
+    def test_it_is_made_and_changed(self) -> None:
+        self.management.retired |= {
+            f"{group}/v1beta1" for group, _ in conversion.TABLES
+        }
+        self.created()
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+        self.assertEqual(2, len(self.helm.upgrades))

@@ -4,7 +4,8 @@
 
 ``magnum-chart-versions``: the versions that each chart was tested with;
 ``magnum-chart-traps``: peculiarities of some charts; ``magnum-compatibility``:
-the newest run of each environment; ``magnum-layers``: the folders of the
+the newest run of each environment; ``magnum-conversion``: fields of Cluster
+API's v1beta1 in v1beta2; ``magnum-layers``: the folders of the
 product from the top down; ``magnum-metrics``: metrics of the command
 (``cloud``) or of conductors (``process``); ``magnum-reasons``: messages of
 OpenStack that the driver explains.
@@ -25,6 +26,7 @@ from sphinx import environment
 from sphinx.util import logging
 
 from magnum_capi_helm import metrics
+from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.tests import folders
@@ -111,6 +113,42 @@ def _run(line: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+#: The configuration of kubeadm, which two kinds have.
+_KUBEADM = "kubeadmConfigSpec"
+
+
+def _conversion(_: environment.BuildEnvironment) -> Iterator[str]:
+    """Yield a section with a row for each field, for each kind."""
+    for (_group, kind), rows in conversion.TABLES.items():
+        yield from (kind, "=" * len(kind), "")
+        own = {
+            path: field
+            for path, field in rows.items()
+            if not path.startswith(f"{_KUBEADM}.")
+        }
+        cells = list(_fields(own))
+        if own != rows:
+            same = markup.literal(_KUBEADM)
+            other = markup.literal("template.spec")
+            cells.append((same, same, f"as {other} of KubeadmConfigTemplate"))
+        header = (conversion.OLD, conversion.NEW, "How")
+        yield from markup.table(header, (38, 38, 24), cells)
+
+
+def _fields(
+    rows: conversion.Rows, old: str = "", new: str = ""
+) -> Iterator[tuple[str, str, str]]:
+    for path, field in rows.items():
+        name = f"{old}{path}"
+        to = ", ".join(markup.literal(f"{new}{each}") for each in field.to)
+        if field.rows is None:
+            _function, effect = conversion.CONVERSIONS[field.how]
+            yield markup.literal(name), to or "\\-", markup.text(effect)
+        else:
+            (inner,) = field.to
+            yield from _fields(field.rows, f"{name}.", f"{new}{inner}.")
+
+
 def _layers(env: environment.BuildEnvironment) -> Iterator[str]:
     """Yield the layers as a literal block.
 
@@ -170,6 +208,7 @@ def setup(app: application.Sphinx) -> dict[str, bool]:
             "magnum-chart-versions": _chart_versions,
             "magnum-chart-traps": _chart_traps,
             "magnum-compatibility": _compatibility,
+            "magnum-conversion": _conversion,
             "magnum-layers": _layers,
             "magnum-metrics": _metrics,
             "magnum-reasons": _reasons,

@@ -14,6 +14,7 @@ import time
 from typing import TypeAlias
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import check_host
 from magnum_capi_helm.cli import inventory
@@ -444,7 +445,9 @@ def _outlook(
     version = desired.chart.version if desired else ""
     if release and version and version != release.chart_version:
         made = api_versions.made_by(version)
-    return api_versions.forecast(apis, served, made, line.status)
+    return api_versions.forecast(
+        apis, served, made, line.status, conversion.converts
+    )
 
 
 def _served(

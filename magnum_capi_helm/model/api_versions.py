@@ -9,7 +9,7 @@ and the templates of the chart's tags.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 import dataclasses
 import re
 from typing import NamedTuple, TypeAlias
@@ -234,6 +234,7 @@ def forecast(
     served: ServedKinds,
     makes: Mapping[str, str] | None,
     status: str = "",
+    converts: Callable[[Api, str], bool] = lambda *_: False,
 ) -> Outlook:
     """Predict the effect on a release if these versions are served.
 
@@ -241,6 +242,7 @@ def forecast(
     :param makes: version by group, of the chart that the next change would
         be made with; None: nothing but a deletion is to come
     :param status: of its cluster, as Magnum has it
+    :param converts: whether the driver converts an API to a version
     """
     needed = plan_repair(named, served)
     if needed.lost:
@@ -248,11 +250,11 @@ def forecast(
     if not needed.moves:
         return Outlook(UNAFFECTED)
     old = ", ".join(sorted({each.name for each in needed.moves}))
-    if makes is None or _fits(needed, served, makes):
+    if makes is None or _fits(needed, served, makes, converts):
         return Outlook(REPAIRED, f"nothing: the next operation replaces {old}")
     first = _BACK if status == "UPDATE_FAILED" else ""
     for version in versions.known_charts():
-        if _fits(needed, served, made_by(version)):
+        if _fits(needed, served, made_by(version), converts):
             return Outlook(
                 UPGRADE,
                 f"{first}upgrade it to chart {version} or later: its own "
@@ -266,9 +268,21 @@ def forecast(
     )
 
 
-def _fits(needed: Plan, served: ServedKinds, makes: Mapping[str, str]) -> bool:
-    """Return whether a chart makes served versions of all these objects."""
-    return all(
-        makes.get(each.group, "") in served[each.group, each.kind]
-        for each in needed.moves
-    )
+def _fits(
+    needed: Plan,
+    served: ServedKinds,
+    makes: Mapping[str, str],
+    converts: Callable[[Api, str], bool],
+) -> bool:
+    """Return whether served versions of all these objects can be applied.
+
+    A chart makes them, or the driver converts what the chart makes.
+    """
+    for each in needed.moves:
+        made = each._replace(version=makes.get(each.group, ""))
+        others = served[each.group, each.kind]
+        if made.version not in others and not any(
+            converts(made, version) for version in others
+        ):
+            return False
+    return True

@@ -209,6 +209,19 @@ class OutlookTest(base.BaseTestCase):
         self.assertEqual("refused", found.state)
         self.assertIn(f"keep serving {CAPI}/v1beta1", found.detail)
 
+    def test_a_version_that_the_driver_converts_is_repaired(self) -> None:
+        for converted, state in (
+            ({(CLUSTER, "v1beta2")}, "repaired"),
+            ({(CLUSTER, "v1beta3"), (ADDON, "v1beta2")}, "refused"),
+        ):
+            found = api_versions.forecast(
+                {CLUSTER, ADDON},
+                LATER,
+                NEWER,
+                converts=lambda *each, known=converted: each in known,
+            )
+            self.assertEqual(state, found.state)
+
     def test_what_no_version_is_served_of_is_refused(self) -> None:
         served = {key: SERVED[key] for key in SERVED if key[0] != ADDONS}
         found = api_versions.forecast({CLUSTER, ADDON}, served, NEWER)

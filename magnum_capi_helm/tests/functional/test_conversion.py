@@ -15,10 +15,12 @@ import yaml
 
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import diff
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.contract import test_conversion as contract
+from magnum_capi_helm.tests.functional import base as lab
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.unit.chart import test_conversion as unit
 
@@ -176,3 +178,14 @@ class ConversionTest(base.BaseTestCase):
                     # Templates are compared as if they could be changed.
                     manifest = {**_undropped(old), "kind": "Cluster"}
                     self.assertEqual({}, diff.find_drift(manifest, back))
+
+    def test_the_management_cluster_admits_v1beta2(self) -> None:
+        """Its schemas, defaults and webhooks are asked; nothing is made."""
+        plane = lab.management(programs.LAB / "kubeconfig")
+        for each in contract.rendered():
+            obj = conversion.convert(each)
+            obj["metadata"] = {**obj["metadata"], "namespace": "default"}
+            kind = kinds.rendered(obj)
+            assert kind is not None
+            with self.subTest(f"{kind.name} {view.name_of(obj)}"):
+                plane.create(kind, obj, dry_run=True)

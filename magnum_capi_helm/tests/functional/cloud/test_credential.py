@@ -21,13 +21,14 @@ from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 
 #: Services of a cluster, and the first part of their paths. Where Cinder's
-#: type is volumev3, rules name that.
+#: type is volumev3, rules name that. CAPO asks for Octavia's /v2.0, and the
+#: driver for /v2.
 _SERVICES = {
     "compute": "/v2.1/**",
     "network": "/v2.0/**",
     "image": "/v2/**",
     "block-storage": "/v3/**",
-    "load-balancer": "/v2.0/**",
+    "load-balancer": "/v2**",
 }
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 #: Else CAPO asks Keystone how long its token is valid (``ExtractToken`` in

@@ -117,8 +117,8 @@ class DeletedProjectTest(people.PeopleCase):
         for each in self._mine(compute.servers(all_projects=True)):
             compute.delete_server(each)
             compute.wait_for_delete(each)
-        for each in self._mine(self.cloud.network.ports()):
-            if each.device_owner.startswith("compute:"):
+        for each in self.cloud.network.ports():
+            if each.name.startswith(self.release):
                 self.cloud.network.delete_port(each)
         # Cluster API deletes those of the control plane last.
         self.until(self._machines_are_gone, 120)

@@ -30,6 +30,12 @@ _SERVICES = {
     "block-storage": "/v3/**",
     "load-balancer": "/v2**",
 }
+#: Services that no rule names.
+_FORBIDDEN = {
+    "container-infra": "/clusters",
+    "identity": "/projects",
+    "key-manager": "/v1/secrets",
+}
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 #: Else CAPO asks Keystone how long its token is valid (``ExtractToken`` in
 #: ``pkg/scope/provider.go`` of 0.14.6), and Keystone answers 404 to clients
@@ -141,14 +147,13 @@ class AccessRulesTest(CredentialCase):
         release = self.complete()
         mine = self.use(release)
         self.assertTrue(list(mine.compute.servers()))
-        secrets, clusters = mine.key_manager, mine.container_infrastructure
-        self.assert_refused(
-            {
-                "key manager": lambda: list(secrets.secrets()),
-                "Magnum": lambda: list(clusters.clusters()),
-                "Keystone": lambda: list(mine.identity.projects()),
-            }
-        )
+        for service, path in _FORBIDDEN.items():
+            answer = mine.session.get(
+                path,
+                endpoint_filter={"service_type": service},
+                raise_exc=False,
+            )
+            self.assertEqual(401, answer.status_code, service)
 
     def _run_capo_without_cache(self) -> None:
         """Run CAPO as the guide says for access rules, until the test ends."""

@@ -189,11 +189,19 @@ class _Look:
             yield _Thing(str(each.id), name, state not in _SETTLED)
 
     def addresses(self, api: Any) -> Iterator[_Thing]:
-        """Yield the floating IPs of Services, unless others use them."""
+        """Yield the floating IPs of Services, unless others use them.
+
+        And that of an API without load balancer: CAPO leaves it if Nova did
+        not show it with the server (``removeAPIServerEndpoint`` in
+        ``openstackmachine_controller.go`` of 0.14.6). No port has it then.
+        """
         for each in api.ips(project_id=self.project):
-            if not is_address_of(each.description or "", self.release):
-                continue
+            text = each.description or ""
             name = str(each.floating_ip_address)
+            if is_api_address_of(text, self.release) and not each.port_id:
+                yield _Thing(str(each.id), name)
+            if not is_address_of(text, self.release):
+                continue
             if not each.port_id or each.port_id in self.ports:
                 yield _Thing(str(each.id), name)
             elif _BALANCERS in self.outcome.problems:
@@ -284,6 +292,8 @@ def _listed(names: tuple[str, ...]) -> str:
 _SERVICE = "kube_service_"
 _ADDRESS = "Floating IP for Kubernetes external service "
 _GROUP = "Security Group for "
+#: The namespace and the name of the cluster follow.
+_CAPO = "Created by cluster-api-provider-openstack cluster "
 #: Metadata of volumes and snapshots: the cluster.
 _CLUSTER = "cinder.csi.openstack.org/cluster"
 #: Metadata by which users keep a volume; cluster-api-janitor-openstack's.
@@ -314,6 +324,12 @@ def is_address_of(description: str, release: str) -> bool:
     """
     end = f" from cluster {release}"
     return description.startswith(_ADDRESS) and description.endswith(end)
+
+
+def is_api_address_of(description: str, release: str) -> bool:
+    """Return whether CAPO made a floating IP for the cluster's API."""
+    end = f"-{release}"
+    return description.startswith(_CAPO) and description.endswith(end)
 
 
 def is_group_of(description: str, release: str) -> bool:

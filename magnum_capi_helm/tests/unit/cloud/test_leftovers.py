@@ -48,6 +48,17 @@ class OwnershipTest(base.BaseTestCase):
             matches = leftovers.is_address_of(description, "a-1")
             self.assertEqual(expected, matches, description)
 
+    def test_floating_ips_of_apis(self) -> None:
+        text = "Created by cluster-api-provider-openstack cluster {}"
+        for description, expected in (
+            (text.format("magnum-1-a-1"), True),
+            (text.format("magnum-1-a-1-b"), False),
+            ("of the user for a-1", False),
+            ("", False),
+        ):
+            matches = leftovers.is_api_address_of(description, "a-1")
+            self.assertEqual(expected, matches, description)
+
     def test_security_groups(self) -> None:
         text = "Security Group for {} Service LoadBalancer in cluster {}"
         for description, expected in (

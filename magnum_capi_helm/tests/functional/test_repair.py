@@ -122,7 +122,10 @@ class RepairTest(test_resize.ResizeCase):
             {"spec": {"remediation": {"maxRetry": 9}}},
         )
         addon = f"{self.release}-ccm-openstack"
-        self.plane.delete(kinds.HELM_RELEASE, self.namespace, addon)
+        gone = (kinds.HELM_RELEASE, self.namespace, addon)
+        self.plane.delete(*gone)
+        # helm changes one that is still being uninstalled.
+        self.until(lambda: self.plane.get(*gone) is None, 60)
         self._stray()
 
     def _stray(self) -> None:

@@ -32,7 +32,7 @@ from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import programs
 
 #: Seconds between two looks; each costs Magnum's API 50 ms of CPU.
-POLL = 2.0
+POLL = 1.0
 #: Seconds in which a health poll comes: every ten, or later on a busy machine.
 _HEALTH = 100
 #: How many times longer than where nothing else is going on something may

@@ -91,7 +91,7 @@ class ObservedState(operations.Observed):
         return (
             any(each.harmful for each in self.view.revisions)
             or repair.miscounted(self.view, self.rows)
-            or repair.stray_addons(self.view, self.operation.scope, addons)
+            or repair.addons_differ(self.view, self.operation.scope, addons)
             or self._has_lingering_group
         )
 

@@ -63,14 +63,19 @@ def miscounted(objects: view.View, rows_now: requested_groups.Rows) -> bool:
     )
 
 
-def stray_addons(
+def addons_differ(
     objects: view.View, scope: location.Scope, expected: Collection[str]
 ) -> bool:
-    """Return whether an addon of helm exists that is not in the manifest.
+    """Return whether the addons of helm are not those of the manifest.
+
+    helm changes an addon that is being deleted, and then it is missing.
 
     :param expected: names of the manifest's addons; empty: they are not known
     """
-    return bool(expected) and any(
+    if not expected or not objects.addons_known:
+        return False
+    names = set(map(view.name_of, objects.addons))
+    return not names.issuperset(expected) or any(
         view.name_of(each) not in expected and _of_helm(each, scope)
         for each in objects.addons
     )

@@ -122,10 +122,8 @@ class RepairTest(test_resize.ResizeCase):
             {"spec": {"remediation": {"maxRetry": 9}}},
         )
         addon = f"{self.release}-ccm-openstack"
-        gone = (kinds.HELM_RELEASE, self.namespace, addon)
-        self.plane.delete(*gone)
-        # helm changes one that is still being uninstalled.
-        self.until(lambda: self.plane.get(*gone) is None, 60)
+        # It goes when the addon provider has uninstalled it.
+        self.plane.delete(kinds.HELM_RELEASE, self.namespace, addon)
         self._stray()
 
     def _stray(self) -> None:

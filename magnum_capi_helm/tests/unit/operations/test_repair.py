@@ -225,6 +225,20 @@ class StraysTest(RepairTestCase):
         self.assertIn("kept", self.server.names(kinds.MANIFESTS))
 
 
+class MissingTest(RepairTestCase):
+    def test_an_addon_that_goes_during_an_update_is_made_again(self) -> None:
+        name = self.server.names(kinds.HELM_RELEASE)[0]
+        self.resize(3)
+        self.server.delete(kinds.HELM_RELEASE, base.NAMESPACE, name)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.assertIn(name, self.server.names(kinds.HELM_RELEASE))
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+
 class SameCountTest(RepairTestCase):
     """A resize to the same count: once more, all that is wanted."""
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who installs addons: labinfra plays it, or a checkout of the real one does.
+"""A checkout of the addon provider, in the place of labinfra's.
 
-The checkout has a virtual environment of its own, with what its requirements
-name. It stays chosen until the variable is set to nothing.
+It has a virtual environment of its own with its requirements. It stays chosen
+until the variable is set to nothing.
 """
 
 import os
@@ -30,7 +30,7 @@ _ALWAYS = 'while :; do "$0" "$@"; sleep 1; done'
 
 
 def choose() -> None:
-    """Note what the user's environment asks for, if it does.
+    """Note the checkout that the user's environment names, if it does.
 
     :raises errors.LabError: that folder is no checkout of it
     """
@@ -50,17 +50,17 @@ def choose() -> None:
 
 
 def chosen() -> bool:
-    """Whether the real one runs."""
+    """Return whether the real one runs."""
     return bool(CHOICE.read())
 
 
 def ready() -> bool:
-    """Whether its packages are installed, if it runs at all."""
+    """Return whether its packages are installed, if it runs at all."""
     return not chosen() or stamps.fresh(_STAMP, _packages(), FOLDER)
 
 
 def install() -> None:
-    """Install what the requirements of the checkout name."""
+    """Install the requirements of the checkout."""
     python = virtualenv.create(FOLDER, _LOG)
     tools.run(
         [*virtualenv.pip(python), "-r", _requirements()],
@@ -79,12 +79,12 @@ def argv() -> tuple[str, ...]:
 
 
 def variables(kubeconfig: pathlib.Path) -> dict[str, str]:
-    """Return what its environment has besides the lab's programs."""
+    """Return its environment besides the lab's programs."""
     return {"KUBECONFIG": str(kubeconfig), "PYTHONPATH": CHOICE.read()}
 
 
 def inputs() -> list[pathlib.Path]:
-    """Return what a running one is made from."""
+    """Return the files whose change needs a restart."""
     source = pathlib.Path(CHOICE.read()) / "capi_addons"
     return [FOLDER / _STAMP, *sorted(source.rglob("*.py"))]
 

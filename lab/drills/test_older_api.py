@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from typing import Any
 
 from lab.chaos import case as chaos
@@ -64,15 +62,7 @@ class OlderApiTest(case.DrillCase):
         return str((self.magnum.find(uuid) or {})["health_status"])
 
     def _described(self, uuid: str) -> None:
-        done = subprocess.run(
-            programs.command_line("describe", uuid, "-f", "json"),
-            cwd=programs.CHECKOUT,
-            env={**os.environ, **programs.command_path()},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = programs.completed("describe", uuid, "-f", "json")
         found = json.loads(done.stdout)
         self.assertEqual("ready", found["state"], done.stdout)
         self.tell(f"described: {found['state']}")

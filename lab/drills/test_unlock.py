@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from typing import Any
 
@@ -95,16 +94,8 @@ class UnlockTest(planes.PlaneCase):
         self, cluster: str, *words: str
     ) -> tuple[int, list[dict[str, str]]]:
         """Exit code and lines."""
-        done = subprocess.run(
-            programs.command_line(
-                "cluster", "unlock", cluster, *words, "-f", "json"
-            ),
-            cwd=programs.CHECKOUT,
-            env={**os.environ, **programs.command_path()},
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
+        done = programs.completed(
+            "cluster", "unlock", cluster, *words, "-f", "json"
         )
         self._said = done.stderr.strip().splitlines()
         self.assertTrue(done.stdout, done.stderr)

@@ -298,7 +298,7 @@ TABLES: Mapping[tuple[str, str], Rows] = {
 
 
 class _UnfitError(Exception):
-    """The value is not allowed; the text says what is."""
+    """A value is not allowed; the text says which ones are."""
 
 
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)")
@@ -312,7 +312,9 @@ def _seconds(value: Any) -> int:
     if value == "0":
         return 0
     if not parts or "".join(map("".join, parts)) != value:
-        raise _UnfitError("a duration such as 5m0s")
+        raise _UnfitError(
+            f"a duration such as 5m0s, not {errors.shown(value)}"
+        )
     # Rounded, because 4.1 * 3600 is a little less than 14760.
     total = sum(float(number) * _UNITS[unit] for number, unit in parts)
     return min(int(round(total, 9)), _LONGEST)
@@ -367,8 +369,8 @@ CONVERSIONS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
 
 def converts(api: api_versions.Api, version: str) -> bool:
     """Return whether objects of an API can be converted to a version."""
-    known = (api.group, api.kind) in TABLES
-    return known and (api.version, version) == (OLD, NEW)
+    has_table = (api.group, api.kind) in TABLES
+    return has_table and (api.version, version) == (OLD, NEW)
 
 
 def convert(obj: Object) -> dict[str, Any]:
@@ -433,7 +435,7 @@ def _value(value: Any, field: Field, path: str) -> Any:
         try:
             return function(value)
         except _UnfitError as error:
-            raise _unfit(path, str(error), value) from None
+            raise errors.Unconvertible(f"{path} has to be {error}") from None
     if isinstance(value, Mapping):
         return function(_converted(value, field.rows, path))
     if not isinstance(value, list):
@@ -448,8 +450,9 @@ def _value(value: Any, field: Field, path: str) -> Any:
 
 
 def _unfit(path: str, allowed: str, value: object) -> errors.Unconvertible:
+    """Return the error for a value of a wrong type; it may be a secret."""
     return errors.Unconvertible(
-        f"{path} has to be {allowed}. It is {errors.shown(value)}"
+        f"{path} has to be {allowed}, not a {type(value).__name__}"
     )
 
 

@@ -265,8 +265,8 @@ def _convertible_groups(rt: runtime.Runtime) -> frozenset[str]:
     return frozenset(
         group
         for group, kind in conversion.TABLES
-        if conversion.NEW in (found := kinds_served.get((group, kind), ()))
-        and conversion.OLD not in found
+        if conversion.NEW in (versions := kinds_served.get((group, kind), ()))
+        and conversion.OLD not in versions
     )
 
 

@@ -30,7 +30,7 @@ AUTOSCALER_MINIMUM = (
 )
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
 _CHART = "helm.sh/chart"
-#: A note of the addon provider, which is made with kopf.
+#: A note that the addon provider's library, kopf, writes.
 _HANDLED = "addons.stackhpc.com/last-handled-configuration"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
@@ -235,20 +235,20 @@ def annotations_of(obj: Object | None) -> dict[str, str]:
 
 
 def handled_of(addon: Object) -> Object | None:
-    """Return an addon as its provider has last come to an end with it.
+    """Return an addon as it was when its provider last finished with it.
 
-    It has the spec, the labels and the annotations of then.
+    It has the spec, the labels and the annotations of that time.
 
-    :returns: None without the provider's note, nothing in one that is broken
+    :returns: None without the provider's note; empty if the note is broken
     """
     note = annotations_of(addon).get(_HANDLED)
     if note is None:
         return None
     try:
-        found = json.loads(note)
+        handled = json.loads(note)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return handled if isinstance(handled, dict) else {}
 
 
 def spec_of(obj: Object | None) -> Object:

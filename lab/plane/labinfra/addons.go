@@ -21,7 +21,7 @@ import (
 const (
 	addonGroup     = "addons.stackhpc.com"
 	addonFinalizer = addonGroup + "/finalizer"
-	// addonHandled has what the provider has seen of an addon when it last came to an end with it.
+	// addonHandled has an addon as it was when the provider last finished with it.
 	addonHandled = addonGroup + "/last-handled-configuration"
 	addonWatch   = addonGroup + "/watch"
 	secretPrefix = "secret." + addonGroup
@@ -33,9 +33,9 @@ var addonKinds = []schema.GroupVersionKind{
 	{Group: addonGroup, Version: "v1alpha1", Kind: "Manifests"},
 }
 
-// release is what helm knows of an addon.
+// release is helm's release of an addon.
 type release struct {
-	content string    // what is installed, or is being installed
+	content string    // installed, or being installed
 	since   time.Time // when the installation began; zero after its end
 }
 
@@ -86,8 +86,7 @@ func (l *lab) addon(ctx context.Context, o *unstructured.Unstructured) error {
 	return l.handle(ctx, o, c)
 }
 
-// handle does what the provider does with an addon that is new or has changed; the next tick goes on with what it
-// leaves open.
+// handle does the provider's next step with an addon that is new or has changed; the next tick does the step after it.
 func (l *lab) handle(ctx context.Context, o *unstructured.Unstructured, c *clusterv1.Cluster) error {
 	s, err := l.identity(ctx, c)
 	if err != nil {
@@ -190,7 +189,7 @@ func ready(o *unstructured.Unstructured, c *clusterv1.Cluster) bool {
 	return false
 }
 
-// essence is what kopf, with which the provider is made, compares to see a change.
+// essence has the fields that the provider's library, kopf, compares to see a change.
 func essence(o *unstructured.Unstructured) string {
 	annotations := map[string]string{}
 	for key, value := range o.GetAnnotations() {

@@ -122,6 +122,26 @@ def command_path() -> dict[str, str]:
     return {"PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"}
 
 
+def completed(
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    seconds: float = 300,
+) -> subprocess.CompletedProcess[str]:
+    """Run ``magnum-capi-helm``, with any exit code.
+
+    :param env: more variables of its environment
+    """
+    return subprocess.run(
+        command_line(*words),
+        cwd=CHECKOUT,
+        env={**os.environ, **command_path(), **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
 def command(*words: str, seconds: float = 120) -> str:
     """What ``magnum-capi-helm`` prints."""
     return run(*command_line(*words), env=command_path(), seconds=seconds)

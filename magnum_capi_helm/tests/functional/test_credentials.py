@@ -12,8 +12,6 @@ import base64
 from collections.abc import Callable
 import functools
 import json
-import os
-import subprocess
 from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
@@ -196,21 +194,10 @@ class RotationTest(people.PeopleCase):
         }
         clouds = yaml.safe_dump({"clouds": {"someone": {"auth": auth}}})
         [path] = self.create_tempfiles([("clouds", clouds)], ".yaml")
-        done = subprocess.run(
-            programs.command_line(
-                *("cluster", "credentials", "--os-cloud", "someone"),
-                *("-f", "json", *words),
-            ),
-            cwd=programs.CHECKOUT,
-            env={
-                **os.environ,
-                **programs.command_path(),
-                "OS_CLIENT_CONFIG_FILE": path,
-            },
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
+        done = programs.completed(
+            *("cluster", "credentials", "--os-cloud", "someone"),
+            *("-f", "json", *words),
+            env={"OS_CLIENT_CONFIG_FILE": path},
         )
         self.assertTrue(done.stdout, done.stderr)
         [line] = json.loads(done.stdout)

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 import contextlib
 import functools
-import os
-import subprocess
 from typing import Any
 
 from lab import faults
@@ -47,7 +45,8 @@ class DeletedProjectTest(people.PeopleCase):
         self._delete_project(user)
         self.magnum.call("DELETE", f"/clusters/{cluster}")
         self.until_reason(cluster, f"project {self.project} is deleted")
-        described = self._describe(cluster)
+        # It exits with 1.
+        described = programs.completed("describe", cluster).stdout
         self.assertIn(f"project {self.project} is", described)
         for each in self._listed():
             self.assertIn(each.id, described)
@@ -84,18 +83,6 @@ class DeletedProjectTest(people.PeopleCase):
             400,
             "a token of a deleted project",
         )
-
-    def _describe(self, cluster: str) -> str:
-        """Return what ``describe`` prints; it exits with 1."""
-        return subprocess.run(
-            programs.command_line("describe", cluster),
-            cwd=programs.CHECKOUT,
-            env={**os.environ, **programs.command_path()},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        ).stdout
 
     def _mine(self, listed: Iterable[Any]) -> list[Any]:
         """Return the objects whose names have the release."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import subprocess
 from typing import Any
@@ -122,15 +121,7 @@ class DescribeTest(base.LabCase):
     # What is printed
 
     def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            programs.command_line("describe", *words),
-            cwd=programs.CHECKOUT,
-            env={**os.environ, **programs.command_path()},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return programs.completed("describe", *words)
 
     def _health(self, cluster: str) -> str | None:
         found: str | None = (self.magnum.find(cluster) or {})["health_status"]

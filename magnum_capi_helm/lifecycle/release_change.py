@@ -32,6 +32,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
@@ -189,27 +190,37 @@ def dry_run(
     :raises CapiHelmError: the webhooks don't answer, or the driver may not
         ask them
     """
-    management, namespace = release.runtime.management, release.namespace
     for obj in objects:
-        kind = kinds.rendered(obj)
-        if kind is None:
-            continue
-        name = obj["metadata"]["name"]
-        meta = {**obj["metadata"], "namespace": namespace}
-        new = {**obj, "metadata": meta}
         try:
-            # A merge patch, as helm sends. For an object that was once written
-            # in a version that is no longer served, the API server answers
-            # 500 to a server-side apply (kubernetes issue 111937).
-            live = management.patch(kind, namespace, name, new, dry_run=True)
-            if live is None:
-                management.create(kind, new, dry_run=True)
+            try:
+                _dry_run(release, obj)
+            except errors.ManagementUnserved:
+                if not helm_run.learn_conversion(release.runtime):
+                    raise
+                _dry_run(release, obj)
         except errors.ManagementError as error:
             if error.retriable or responses.is_about_the_user(error):
                 raise
             raise errors.NotSupported(
                 f"{source} does not fit this cluster: {error}"
             ) from error
+
+
+def _dry_run(release: releases.Release, obj: releases.Object) -> None:
+    management, namespace = release.runtime.management, release.namespace
+    applied = helm_run.as_applied(release.runtime, obj)
+    kind = kinds.rendered(applied)
+    if kind is None:
+        return
+    name = applied["metadata"]["name"]
+    meta = {**applied["metadata"], "namespace": namespace}
+    new = {**applied, "metadata": meta}
+    # A merge patch, as helm sends. For an object that was once written in a
+    # version that is no longer served, the API server answers 500 to a
+    # server-side apply (kubernetes issue 111937).
+    live = management.patch(kind, namespace, name, new, dry_run=True)
+    if live is None:
+        management.create(kind, new, dry_run=True)
 
 
 def accept(

@@ -221,20 +221,43 @@ def _converting(
     :raises ChartStranded: the driver does not convert these versions
     :raises Unconvertible: a field can't be kept; nothing was written
     """
-    rt = release.runtime
     try:
         return _explained(release, desired, helm)
     except errors.ChartStranded:
-        groups = _convertible_groups(rt)
-        if groups <= rt.converted_groups:
+        if not learn_conversion(release.runtime):
             raise
-        LOG.warning(
-            "%s of %s is not served: the driver converts what charts render",
-            conversion.OLD,
-            ", ".join(sorted(groups)),
-        )
-        rt.converted_groups = groups
     return _explained(release, desired, helm)
+
+
+def learn_conversion(rt: runtime.Runtime) -> bool:
+    """Find the groups whose objects have to be converted from now on.
+
+    :returns: whether there are more than were known
+    :raises ManagementUnreachable: no answer
+    """
+    groups = _convertible_groups(rt)
+    if groups <= rt.converted_groups:
+        return False
+    LOG.warning(
+        "%s of %s is not served: the driver converts the charts' objects",
+        conversion.OLD,
+        ", ".join(sorted(groups)),
+    )
+    rt.converted_groups = groups
+    return True
+
+
+def as_applied(rt: runtime.Runtime, obj: releases.Object) -> releases.Object:
+    """Return a rendered object as helm applies it.
+
+    :raises Unconvertible: a field can't be kept
+    """
+    api = api_versions.api(obj["apiVersion"], obj["kind"])
+    if api.group in rt.converted_groups and conversion.converts(
+        api, conversion.NEW
+    ):
+        return conversion.convert(obj)
+    return obj
 
 
 def _explained(
@@ -247,9 +270,7 @@ def _explained(
         return helm()
     except errors.Unconvertible:
         for each in release.render(desired):
-            api = api_versions.api(each["apiVersion"], each["kind"])
-            if conversion.converts(api, conversion.NEW):
-                conversion.convert(each)
+            as_applied(release.runtime, each)
         raise
 
 

@@ -188,9 +188,7 @@ class FakeManagement:
     def expect(self, kind: kinds.Kind) -> None:
         """As the real one."""
         if kind in self.unserved:
-            raise errors.ManagementUnserved(
-                f"the management cluster serves no {kind.name} of {kind.group}"
-            )
+            raise _unserved(kind)
 
     def served(self, group: str) -> dict[str, frozenset[str]]:
         """As the real one."""
@@ -280,3 +278,16 @@ class FakeManagement:
                     fault.times -= 1
                 self.dead = isinstance(fault.error, Killed)
                 raise fault.error
+        if kind.versions and not kind.optional and self._is_retired(kind):
+            raise _unserved(kind)
+
+    def _is_retired(self, kind: kinds.Kind) -> bool:
+        """Return whether no version that the driver asks for is served."""
+        names = {f"{kind.group}/{each}" for each in kind.versions}
+        return names <= self.retired
+
+
+def _unserved(kind: kinds.Kind) -> errors.ManagementUnserved:
+    return errors.ManagementUnserved(
+        f"the management cluster serves no {kind.name} of {kind.group}"
+    )

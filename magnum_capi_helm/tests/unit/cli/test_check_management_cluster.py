@@ -172,17 +172,14 @@ class PlaneChecksTest(base.BaseTestCase):
         self.management.retired = {"infrastructure.cluster.x-k8s.io/v1beta1"}
         self.management.removed = {kinds.MANIFESTS}
         self.assertEqual(
-            {
-                "Cluster API": "the management cluster serves no "
-                "OpenStackCluster in v1beta1, no OpenStackMachine in "
-                "v1beta1, no OpenStackMachineTemplate in v1beta1 of "
-                "infrastructure.cluster.x-k8s.io: install or upgrade its "
-                "OpenStack provider (CAPO), with all of its CRDs; the "
-                "management cluster serves no Manifests in v1alpha1 of "
-                "addons.stackhpc.com: install or upgrade "
-                "cluster-api-addon-provider, with all of its CRDs"
-            },
-            self.failed(),
+            "the management cluster serves no OpenStackCluster in v1beta1, "
+            "no OpenStackMachine in v1beta1, no OpenStackMachineTemplate in "
+            "v1beta1 of infrastructure.cluster.x-k8s.io: install or upgrade "
+            "its OpenStack provider (CAPO), with all of its CRDs; the "
+            "management cluster serves no Manifests in v1alpha1 of "
+            "addons.stackhpc.com: install or upgrade "
+            "cluster-api-addon-provider, with all of its CRDs",
+            self.failed()["Cluster API"],
         )
 
     def test_an_older_provider_may_do_without_servers(self) -> None:

@@ -7,6 +7,7 @@ What helm can't read is made readable, once, under the Lease; then it goes on.
 
 from __future__ import annotations
 
+import itertools
 from unittest import mock
 
 import fixtures
@@ -246,6 +247,15 @@ class ConvertedTest(stranded.StrandedTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(2, self.replicas())
 
+    def test_an_upgrade_may_be_the_first_change(self) -> None:
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(
+            {"Cluster", "KubeadmControlPlane", "MachineDeployment"},
+            self.kinds_named(2) - {"KubeadmConfigTemplate"},
+        )
+
     def refuse_a_field(self) -> None:
         """Assert that a resize is refused for a field without a row."""
         self.useFixture(
@@ -272,7 +282,9 @@ class ConvertedTest(stranded.StrandedTestCase):
 
     def test_it_is_named_where_helm_does_not_say_it(self) -> None:
         silent = errors.Unconvertible("helm 4: plugin exited with error")
-        with mock.patch.object(self.helm, "upgrade", side_effect=silent):
+        first = errors.ChartStranded("no matches")
+        answers = itertools.chain([first], itertools.repeat(silent))
+        with mock.patch.object(self.helm, "upgrade", side_effect=answers):
             self.refuse_a_field()
 
     def recorded(self) -> list[int]:

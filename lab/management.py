@@ -47,7 +47,7 @@ def services(plane: planes.Plane) -> list[service.Service]:
 
 
 def _built(name: str) -> Callable[[], list[pathlib.Path]]:
-    """What changes when the program is built anew."""
+    """Return the stamp of a program, which a new build changes."""
     return lambda: [programs.stamp(name)]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a cloud has to hold before somebody can make a first cluster.
+"""Fill a cloud with all that a first cluster needs.
 
 Everything is looked up before it is made, so that an interrupted run may be
 done again.
@@ -195,8 +195,8 @@ def _until_computes_are_known(
 ) -> None:
     """Wait until Placement has all computes.
 
-    They register themselves a moment after Nova's API answers, and Nova puts
-    into a zone there only those that it has.
+    A compute registers itself there a moment after Nova's API answers. Nova
+    can put only registered computes into a zone.
     """
     placement: Any = admin.placement
 

@@ -44,7 +44,7 @@ _FILE_NAMES = {"glance": "glance-api.conf"}
 
 
 def credentials(user: str) -> dict[str, str]:
-    """What a user exports, who works in the project of the same name."""
+    """Return the variables of a user in the project of the same name."""
     return {
         "OS_AUTH_URL": KEYSTONE,
         "OS_USERNAME": user,
@@ -73,7 +73,7 @@ def overrides() -> pathlib.Path:
 
 
 def of_predecessor() -> pathlib.Path:
-    """What the driver's predecessor wants otherwise."""
+    """Return the file with other options for the driver's predecessor."""
     return home("magnum") / "predecessor.conf"
 
 

@@ -73,7 +73,7 @@ def _failures() -> list[str]:
 
 
 def _statements() -> list[str]:
-    """What goes is gone, with all that it has; what comes is there."""
+    """Return statements that end pending deletions, creations and updates."""
     # Names of tables are constants.
     gone = []
     for table in _TABLES:

@@ -190,7 +190,7 @@ def _magnum_inputs() -> list[pathlib.Path]:
 
 
 def of_magnum() -> list[pathlib.Path]:
-    """What changes every process of Magnum's: options, packages, driver."""
+    """Return the files that all processes of Magnum have in common."""
     return [
         *config.overrides().glob("*.conf"),
         virtualenv.PACKAGES,

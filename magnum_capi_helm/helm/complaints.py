@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What helm writes on standard error, as the driver's exceptions.
+"""Exceptions of the driver for helm's standard error.
 
 helm has no exit codes to tell its failures apart: the texts are all there
 is (helm 3.16 to 4.2, and the API server's behind them).

@@ -303,7 +303,7 @@ class Release:
     def render(
         self, desired: desired_state.DesiredState, *, live: bool = True
     ) -> tuple[Object, ...]:
-        """Return the objects that helm would apply.
+        """Return the objects of the chart, in the chart's API versions.
 
         :param live: let the chart look up objects, as an upgrade does
         :raises HelmError: the chart does not accept the values

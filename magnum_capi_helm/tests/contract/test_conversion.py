@@ -34,7 +34,7 @@ def _definitions() -> dict[tuple[str, str, str], schema.Schema]:
 
 
 def rendered() -> Iterator[rendering.Object]:
-    """What charts make of each kind that the driver converts."""
+    """Objects of charts, of each kind that the driver converts."""
     manifests = [
         rendering.render(rendering.load_values(name))
         for name in rendering.value_files()

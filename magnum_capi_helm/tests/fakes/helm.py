@@ -413,7 +413,7 @@ def _compared(history: list[dict[str, Any]]) -> list[api_server.Object]:
 
 
 def _build(path: str) -> dict[str, str]:
-    """What a packaged chart does otherwise than other builds of it."""
+    """Return the differences of a packaged chart from other builds of it."""
     try:
         found: dict[str, str] = packages.read(path).values.get("build") or {}
     except errors.ChartUnavailable:

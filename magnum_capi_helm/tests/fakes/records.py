@@ -84,7 +84,7 @@ class Revision:
 
 
 def unpack(text: str) -> dict[str, Any]:
-    """What a record holds."""
+    """Return the content of a record."""
     packed = base64.b64decode(base64.b64decode(text))
     found: dict[str, Any] = json.loads(gzip.decompress(packed))
     return found

@@ -359,5 +359,5 @@ class LabCase(base.BaseTestCase):
 
 
 def magnum_log() -> str:
-    """What the lab's Magnum has logged so far."""
+    """Return the log of the lab's Magnum so far."""
     return (programs.LAB / "log" / "magnum.log").read_text(errors="replace")

@@ -31,7 +31,7 @@ class Keystone:
         self._api = adapter.Adapter(admin, service_type="identity")
 
     def get(self, path: str) -> Any:
-        """What is at a path."""
+        """Return the answer for a path."""
         return self._api.get(path).json()
 
     def post(self, kind: str, **fields: Any) -> str:

@@ -50,7 +50,7 @@ def run(
     env: Mapping[str, str] | None = None,
     seconds: float = 120,
 ) -> str:
-    """What a program prints; it must end well.
+    """Return the output of a program, which must exit with 0.
 
     :param env: beside, or in the place of, the environment of the tests
     """
@@ -143,5 +143,5 @@ def completed(
 
 
 def command(*words: str, seconds: float = 120) -> str:
-    """What ``magnum-capi-helm`` prints."""
+    """Return the output of ``magnum-capi-helm``."""
     return run(*command_line(*words), env=command_path(), seconds=seconds)

@@ -24,7 +24,7 @@ from magnum_capi_helm.tests.functional import programs
 
 
 class CertificatesCase(base.LabCase):
-    """What is asked of whatever store."""
+    """Checks of certificates in any store."""
 
     def stored(self, name: str) -> set[str]:
         """The references of all that the store has of a cluster."""

@@ -79,7 +79,7 @@ def _webhooks() -> dict[tuple[str, str], str]:
 
 
 def _ask(objects: list[Object], version: str) -> list[Object]:
-    """What a webhook makes of objects of one kind.
+    """Return objects of one kind as a webhook converts them.
 
     :param version: without the group
     """

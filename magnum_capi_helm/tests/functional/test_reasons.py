@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A cluster that can't be made says why, in the words that know."""
+"""A cluster that can't be made shows the reason."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class LateTest(_ReasonCase):
     def _api_that_nobody_reaches(self, cluster: str, release: str) -> None:
         """It is named within five minutes."""
         host, port = self.until(lambda: self._endpoint(release), 60)
-        # Whoever listens first: connections are taken and never answered.
+        # The first listener gets all connections. This one never answers.
         with socket.create_server((host, port)):
             started = time.monotonic()
             said = self.until(lambda: self._with_reason(cluster, host), 300)

@@ -184,7 +184,7 @@ class AdoptionTest(swapping.SwapCase):
         return self.cluster(template)
 
     def _assert_finished(self) -> None:
-        """What 1.4.0 began is complete, and nothing was applied for it."""
+        """The change that 1.4.0 began is complete without another helm."""
         done = self.until_status(
             self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED")
         )

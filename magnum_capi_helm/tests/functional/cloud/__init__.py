@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Nova, Neutron, Octavia and Cinder have, and faults of the cloud.
+"""Objects of Nova, Neutron, Octavia and Cinder, and faults of the cloud.
 
 One after the other, since they set quotas, stop services and configure Magnum
 otherwise. ``test_rows`` disturbs no other test.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What OpenStack has of one cluster, read for a table of settings."""
+"""OpenStack's objects of one cluster, read for a table of settings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the cloud says of its faults, and what a user of Magnum reads.
+"""The cloud's words about its faults, and the reason that a user reads.
 
 The tests keep rows of a table; ``lab/fault_table.py`` makes a page of them.
 """

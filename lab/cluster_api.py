@@ -23,10 +23,12 @@ class Release:
     """Another one, which has a go.mod below ``lab/plane``.
 
     :param core: the folder of the core manager in its sources
+    :param unserved: a version that its definitions (CRDs) do not serve
     """
 
     name: str
     core: str
+    unserved: str = ""
 
     @property
     def module(self) -> pathlib.Path:
@@ -51,7 +53,11 @@ class Release:
         }
 
 
-OTHERS = {"1.14": Release("1.14", core="core")}
+#: Cluster API 1.16 serves v1beta2 alone, as the second one does.
+OTHERS = {
+    "1.14": Release("1.14", core="core"),
+    "v1beta2-only": Release("1.14", core="core", unserved="v1beta1"),
+}
 NAMES = (OWN, *OTHERS)
 
 

@@ -38,15 +38,22 @@ def _source(plane: planes.Plane) -> str:
     files = [plane.authority]
     for name in PROVIDERS:
         files += shipped(name).rglob("*.yaml")
-    return stamps.fingerprint(str(PROVIDERS), str(plane), files=files)
+    words = [str(PROVIDERS), str(plane), _unserved("core")]
+    return stamps.fingerprint(*words, files=files)
 
 
 def shipped(name: str) -> pathlib.Path:
-    """The folder of what a provider ships, of the one that runs."""
+    """Return the folder of what a provider ships, of the one that runs."""
     other = cluster_api.other()
     if other and name in other.folders():
         return other.crds / name
     return layout.CRDS / name
+
+
+def _unserved(name: str) -> str:
+    """Return the version that a provider's definitions do not serve."""
+    other = cluster_api.other()
+    return other.unserved if other and name in other.folders() else ""
 
 
 def written(plane: planes.Plane) -> bool:
@@ -59,8 +66,9 @@ def write(plane: planes.Plane) -> None:
     plane.manifests.mkdir(parents=True, exist_ok=True)
     for name, (labels, port) in PROVIDERS.items():
         source = shipped(name)
+        convert = _endpoint(plane, port, "/convert")
         crds = [
-            _crd(_load(path)[0], labels, _endpoint(plane, port, "/convert"))
+            _crd(_load(path)[0], labels, convert, _unserved(name))
             for path in sorted(source.glob("*.yaml"))
         ]
         _dump(_crd_file(plane, name), crds)
@@ -98,11 +106,16 @@ def _endpoint(plane: planes.Plane, port: int, path: str) -> dict[str, str]:
 
 
 def _crd(
-    crd: dict[str, Any], labels: dict[str, str], convert: dict[str, str]
+    crd: dict[str, Any],
+    labels: dict[str, str],
+    convert: dict[str, str],
+    unserved: str,
 ) -> dict[str, Any]:
     crd["metadata"].setdefault("labels", {}).update(
         {"clusterctl.cluster.x-k8s.io": "", **labels}
     )
+    for version in crd["spec"]["versions"]:
+        version["served"] &= version["name"] != unserved
     if len(crd["spec"]["versions"]) > 1:
         crd["spec"]["conversion"] = {
             "strategy": "Webhook",

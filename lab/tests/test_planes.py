@@ -3,12 +3,14 @@
 import contextlib
 import pathlib
 import re
+import shutil
 import tempfile
 import unittest
 from unittest import mock
 
 import yaml
 
+from lab import cluster_api
 from lab import layout
 from lab import management
 from lab import manifests
@@ -21,7 +23,13 @@ from lab import stamps
 _CRD = {
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "things.example.org"},
-    "spec": {"versions": [{"name": "v1"}, {"name": "v2"}]},
+    "spec": {
+        "versions": [
+            {"name": "v1beta1", "served": True},
+            {"name": "v1beta2", "served": True},
+            {"name": "v1alpha4", "served": False},
+        ]
+    },
 }
 _HOOKS = {
     "kind": "ValidatingWebhookConfiguration",
@@ -87,6 +95,7 @@ class StateCase(unittest.TestCase):
         self.state = pathlib.Path(
             stack.enter_context(tempfile.TemporaryDirectory())
         )
+        stack.enter_context(mock.patch.object(layout, "STATE", self.state))
         for name in ("KUBECONFIG", "PKI", "MANIFESTS", "CRDS", "RUN"):
             place = self.state / name.lower()
             stack.enter_context(mock.patch.object(layout, name, place))
@@ -159,6 +168,22 @@ class ManifestsTest(StateCase):
             )
             manager = management.services(plane)[5]
             self.assertIn(f"--webhook-port={port}", manager.argv)
+
+    def test_the_served_versions_are_those_of_the_choice(self) -> None:
+        planes.FIRST.pki.mkdir()
+        planes.FIRST.authority.write_text("authority")
+        shutil.copytree(layout.CRDS, layout.STATE / "crds-1.14")
+        for choice, served in (
+            ("1.14", ["v1beta1", "v1beta2"]),
+            ("v1beta2-only", ["v1beta2"]),
+        ):
+            cluster_api.CHOICE.write(choice)
+            manifests.write(planes.FIRST)
+            path = planes.FIRST.manifests / "crd-kcp.yaml"
+            versions = yaml.safe_load(path.read_text())["spec"]["versions"]
+            self.assertEqual(
+                served, [each["name"] for each in versions if each["served"]]
+            )
 
 
 class InUseTest(StateCase):

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Convert a chart's objects from Cluster API's v1beta1 to v1beta2.
+"""Convert a chart's objects from v1beta1 to v1beta2.
 
-Released charts render v1beta1, which Cluster API 1.16 does not serve. The
-tables have all fields that v1beta1 has in a ``spec``, without ``topology``,
-which no chart renders. The result is the object that Cluster API stores when
-it gets the v1beta1 one: if a field differed, Cluster API would replace
-machines. Hence a value that v1beta1 takes for absent is left out.
+Released charts render v1beta1 of Cluster API and of its provider for
+OpenStack (CAPO). Cluster API 1.16 does not serve it; CAPO 0.15 still does.
+The tables have all fields that v1beta1 has in a ``spec``, without
+``topology``, which no chart renders. The result is the object that Cluster
+API stores when it gets the v1beta1 one: if a field differed, Cluster API would
+replace machines. Hence a value that v1beta1 takes for absent is left out.
 
 Source: ``ConvertTo`` of Cluster API 1.13 in ``api/core/v1beta1``,
 ``api/bootstrap/kubeadm/v1beta1`` and ``api/controlplane/kubeadm/v1beta1``;
-the fields of 1.14.
+the fields of 1.14. CAPO: ``api/v1beta1/conversion.go`` and the types of
+``api/v1beta2`` before the release of 0.15.
 """
 
 from __future__ import annotations
@@ -280,7 +282,52 @@ _CONTROL_PLANE = {
     **_under("kubeadmConfigSpec", _KUBEADM),
 }
 
+# CAPO copies empty values too, and an empty map of security groups means that
+# it makes them.
+_PORTS = _table("""
+    network description nameSuffix fixedIPs securityGroups tags trunk: kept
+    adminStateUp macAddress allowedAddressPairs hostID vnicType profile: kept
+    propagateUplinkStatus valueSpecs: kept
+    disablePortSecurity -> enablePortSecurity: inverted
+""")
+_SERVER = {
+    **_table("""
+        providerID image sshKeyName securityGroups trunk tags: kept
+        serverMetadata configDrive rootVolume additionalBlockDevices: kept
+        serverGroup identityRef floatingIPPoolRef: kept
+        schedulerHintAdditionalProperties: kept
+        flavor -> flavor.filter.name
+        flavorID -> flavor.id
+    """),
+    **_inner("ports", _PORTS, how="kept"),
+}
+_SECURITY_GROUPS = _table("""
+    allNodesSecurityGroupRules -> clusterNodesSecurityGroupRules: kept
+    controlPlaneNodesSecurityGroupRules workerNodesSecurityGroupRules: kept
+    allowAllInClusterTraffic: kept
+""")
+_OPENSTACK_CLUSTER = {
+    **_table("""
+        managedSubnets subnets router network externalNetwork tags: kept
+        controlPlaneEndpoint identityRef: kept
+        controlPlaneAvailabilityZones controlPlaneOmitAvailabilityZone: kept
+        networkMTU -> managedNetwork.mtu: kept
+        disablePortSecurity -> managedNetwork.enablePortSecurity: inverted
+        externalRouterIPs -> managedRouter.externalIPs
+        disableExternalNetwork -> enableExternalNetwork: inverted
+        apiServerLoadBalancer -> apiServer.managedLoadBalancer: kept
+        disableAPIServerFloatingIP -> apiServer.enableFloatingIP: inverted
+        apiServerFloatingIP -> apiServer.floatingIP: kept
+        apiServerFixedIP -> apiServer.fixedIP: kept
+        apiServerPort -> apiServer.port: kept
+        bastion.enabled bastion.availabilityZone bastion.floatingIP: kept
+    """),
+    **_inner("managedSecurityGroups", _SECURITY_GROUPS, how="kept"),
+    **_under("bastion.spec", _SERVER),
+}
+
 _CAPI = "cluster.x-k8s.io"
+_CAPO = f"infrastructure.{_CAPI}"
 #: Group and kind -> the fields of its ``spec``.
 TABLES: Mapping[tuple[str, str], Rows] = {
     (_CAPI, "Cluster"): _CLUSTER,
@@ -291,6 +338,8 @@ TABLES: Mapping[tuple[str, str], Rows] = {
         **_under("template", _METADATA),
         **_under("template.spec", _KUBEADM),
     },
+    (_CAPO, "OpenStackCluster"): _OPENSTACK_CLUSTER,
+    (_CAPO, "OpenStackMachineTemplate"): _under("template.spec", _SERVER),
 }
 
 
@@ -329,6 +378,12 @@ def _arguments(value: Any) -> list[dict[str, str]] | None:
     return [{"name": each, "value": value[each]} for each in sorted(value)]
 
 
+def _inverted(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _UnfitError(f"true or false, not {errors.shown(value)}")
+    return not value
+
+
 def _reference(value: Any) -> dict[str, Any]:
     reference = _versioned_reference(value)
     group, _, _ = reference.pop("apiVersion", "").rpartition("/")
@@ -346,6 +401,7 @@ def _versioned_reference(value: Any) -> dict[str, Any]:
 CONVERSIONS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "filled": (lambda value: value or None, "left out if empty, 0 or false"),
     "kept": (lambda value: value, "unchanged"),
+    "inverted": (_inverted, "true for false, false for true"),
     "dropped": (lambda _: None, "not in v1beta2"),
     "seconds": (_seconds, "duration to seconds"),
     "positive seconds": (

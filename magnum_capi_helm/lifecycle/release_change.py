@@ -15,7 +15,7 @@ Upgrade, rollback and rollout go the same way:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import time
@@ -180,7 +180,7 @@ def compare(
 
 def dry_run(
     release: releases.Release,
-    objects: Iterable[releases.Object],
+    objects: Sequence[releases.Object],
     source: str,
 ) -> None:
     """Let the webhooks of the management cluster see some objects.
@@ -190,37 +190,35 @@ def dry_run(
     :raises CapiHelmError: the webhooks don't answer, or the driver may not
         ask them
     """
-    for obj in objects:
-        try:
-            try:
-                _dry_run(release, obj)
-            except errors.ManagementUnserved:
-                if not helm_run.learn_conversion(release.runtime):
-                    raise
-                _dry_run(release, obj)
-        except errors.ManagementError as error:
-            if error.retriable or responses.is_about_the_user(error):
-                raise
-            raise errors.NotSupported(
-                f"{source} does not fit this cluster: {error}"
-            ) from error
+    try:
+        helm_run.converting_unserved(
+            release.runtime, lambda: _dry_run(release, objects)
+        )
+    except errors.ManagementError as error:
+        if error.retriable or responses.is_about_the_user(error):
+            raise
+        raise errors.NotSupported(
+            f"{source} does not fit this cluster: {error}"
+        ) from error
 
 
-def _dry_run(release: releases.Release, obj: releases.Object) -> None:
+def _dry_run(
+    release: releases.Release, objects: Iterable[releases.Object]
+) -> None:
     management, namespace = release.runtime.management, release.namespace
-    applied = helm_run.as_applied(release.runtime, obj)
-    kind = kinds.rendered(applied)
-    if kind is None:
-        return
-    name = applied["metadata"]["name"]
-    meta = {**applied["metadata"], "namespace": namespace}
-    new = {**applied, "metadata": meta}
-    # A merge patch, as helm sends. For an object that was once written in a
-    # version that is no longer served, the API server answers 500 to a
-    # server-side apply (kubernetes issue 111937).
-    live = management.patch(kind, namespace, name, new, dry_run=True)
-    if live is None:
-        management.create(kind, new, dry_run=True)
+    for each in helm_run.as_applied(release.runtime, objects):
+        kind = kinds.rendered(each)
+        if kind is None:
+            continue
+        name = each["metadata"]["name"]
+        meta = {**each["metadata"], "namespace": namespace}
+        new = {**each, "metadata": meta}
+        # A merge patch, as helm sends. For an object that was once written in
+        # a version that is no longer served, the API server answers 500 to a
+        # server-side apply (kubernetes issue 111937).
+        live = management.patch(kind, namespace, name, new, dry_run=True)
+        if live is None:
+            management.create(kind, new, dry_run=True)
 
 
 def accept(

@@ -18,7 +18,7 @@ helm again; as long as all versions are served, that costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import time
 
 from oslo_log import log
@@ -247,17 +247,34 @@ def learn_conversion(rt: runtime.Runtime) -> bool:
     return True
 
 
-def as_applied(rt: runtime.Runtime, obj: releases.Object) -> releases.Object:
-    """Return a rendered object as helm applies it.
+def converting_unserved(rt: runtime.Runtime, work: Callable[[], None]) -> None:
+    """Do what asks for objects of a chart, once more if they are unserved.
+
+    :raises ManagementUnserved: the driver does not convert these versions
+    """
+    try:
+        work()
+        return
+    except errors.ManagementUnserved:
+        if not learn_conversion(rt):
+            raise
+    work()
+
+
+def as_applied(
+    rt: runtime.Runtime, objects: Iterable[releases.Object]
+) -> Iterator[releases.Object]:
+    """Yield rendered objects as helm applies them.
 
     :raises Unconvertible: a field can't be kept
     """
-    api = api_versions.api(obj["apiVersion"], obj["kind"])
-    if api.group in rt.converted_groups and conversion.converts(
-        api, conversion.NEW
-    ):
-        return conversion.convert(obj)
-    return obj
+    for each in objects:
+        api = api_versions.api(each["apiVersion"], each["kind"])
+        fits = conversion.converts(api, conversion.NEW)
+        if fits and api.group in rt.converted_groups:
+            yield conversion.convert(each)
+        else:
+            yield each
 
 
 def _explained(
@@ -269,8 +286,8 @@ def _explained(
     try:
         return helm()
     except errors.Unconvertible:
-        for each in release.render(desired):
-            as_applied(release.runtime, each)
+        # It raises the error of the first one.
+        list(as_applied(release.runtime, release.render(desired)))
         raise
 
 
@@ -311,7 +328,7 @@ def _migrate(release: releases.Release, version: int) -> bool:
     if not plan.moves:
         return False
     _save_original(release, record)
-    text = manifests.moved(record.manifest, plan.moves)
+    text = _in_versions(record.manifest, plan.moves)
     helm_records.rewrite(rt.management, record, text, plan)
     LOG.warning(
         "Revision %d of %s in %s names API versions that are not served: "
@@ -323,6 +340,24 @@ def _migrate(release: releases.Release, version: int) -> bool:
         names.original(name, version),
     )
     return True
+
+
+def _in_versions(text: str, moves: Mapping[api_versions.Api, str]) -> str:
+    """Return a manifest with objects in other versions.
+
+    Objects that the driver does not convert get the version alone: helm does
+    not remove a field of theirs that the next manifest does not have.
+    """
+    groups = {
+        api.group
+        for api, version in moves.items()
+        if conversion.converts(api, version)
+    }
+    try:
+        text = manifests.converted(text, groups)
+    except errors.Unconvertible as error:
+        LOG.warning("%s; helm compares what it was", error)
+    return manifests.moved(text, moves)
 
 
 def _save_original(

@@ -9,20 +9,23 @@ version; only differences are written (``drift``). Only under the Lease.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 import contextlib
 import dataclasses
 from typing import TypeAlias
 
 from oslo_log import log
 
+from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -101,17 +104,43 @@ def repair(release: releases.Release) -> None:
         return
     if cluster is None or view.deleting(cluster):
         return
-    # Optional: an old manifest may have versions that are served no more.
-    manifest = {
-        (dataclasses.replace(kind, optional=True), view.name_of(each)): each
-        for each in record.objects
-        if (kind := kinds.rendered(each)) is not None
-    }
-    _restore(management, scope, manifest)
-    _remove_strays(management, scope, manifest)
+    helm_run.converting_unserved(
+        release.runtime, lambda: _compare(release, record.objects)
+    )
     for each in revisions:
         if each.harmful:
             helm_records.mark_repaired(management, *scope, each.version)
+
+
+def _compare(
+    release: releases.Release, objects: Iterable[client.Object]
+) -> None:
+    """Make live objects equal to those of a manifest.
+
+    :raises ManagementUnserved: their version is not served
+    """
+    management, scope = release.runtime.management, release.scope
+    manifest = {
+        (kind, view.name_of(each)): each
+        for each in helm_run.as_applied(release.runtime, objects)
+        if (kind := _kind(each)) is not None
+    }
+    _restore(management, scope, manifest)
+    _remove_strays(management, scope, manifest)
+
+
+def _kind(obj: client.Object) -> kinds.Kind | None:
+    """Return the kind of a manifest's object, in the manifest's version.
+
+    One that the driver can't convert is optional: an old manifest may have
+    versions that are served no more.
+    """
+    kind = kinds.rendered(obj)
+    if kind is None:
+        return None
+    api = api_versions.Api(kind.group, kind.versions[0], kind.name)
+    fixed = conversion.converts(api, conversion.NEW)
+    return dataclasses.replace(kind, optional=not fixed)
 
 
 def _restore(

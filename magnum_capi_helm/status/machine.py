@@ -41,7 +41,8 @@ _MUTE_REASONS = {
 }
 _INFRASTRUCTURE = (
     "InstanceReady",
-    "APIServerIngressReadyCondition",
+    "APIServerIngressReady",
+    "APIServerIngressReadyCondition",  # in v1beta1
     "FloatingAddressFromPoolReady",
     "NetworkReady",
     "RouterReady",

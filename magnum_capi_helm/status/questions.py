@@ -62,7 +62,7 @@ def about_network(cluster: view.Object | None) -> view.Question | None:
     CAPO waits more than four minutes for it, also if it is in ERROR, before it
     writes anything (``waitForLoadBalancerActive`` in loadbalancer.go).
     """
-    balancer = view.spec_of(cluster).get("apiServerLoadBalancer") or {}
+    balancer = view.api_server_of(cluster).get("managedLoadBalancer") or {}
     settled = view.was_made(cluster) or view.deleting(cluster)
     if settled or not balancer.get("enabled"):
         return None

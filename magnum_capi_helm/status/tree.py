@@ -367,12 +367,12 @@ def _network(objects: view.View, resource: str) -> Iterator[Branch]:
     """
     obj = objects.infrastructure or {}
     status = view.status_of(obj)
-    balancer = status.get("apiServerLoadBalancer") or {}
+    balancer = view.api_load_balancer_of(obj)
     network = status.get("network") or {}
     own_name = f"k8s-clusterapi-cluster-{resource}"
     if balancer.get("id"):
         yield _resource("load balancer", balancer)
-    if address := _floating_ip(view.spec_of(obj), balancer):
+    if address := _floating_ip(obj, balancer):
         yield Branch("floating IP", address)
     for kind, each in (
         ("router", status.get("router") or {}),
@@ -387,16 +387,16 @@ def _network(objects: view.View, resource: str) -> Iterator[Branch]:
             yield _resource("security group", group)
 
 
-def _floating_ip(spec: view.Object, balancer: view.Object) -> str:
+def _floating_ip(obj: view.Object, balancer: view.Object) -> str:
     """Return the API's floating IP, unless the user brought it.
 
     Without a load balancer the endpoint is that of a control plane machine.
     """
-    if spec.get("apiServerFloatingIP") or spec.get(
-        "disableAPIServerFloatingIP"
-    ):
+    api_server = view.api_server_of(obj)
+    own = api_server.get("enableFloatingIP") is not False
+    if not own or api_server.get("floatingIP"):
         return ""
-    endpoint = spec.get("controlPlaneEndpoint") or {}
+    endpoint = view.spec_of(obj).get("controlPlaneEndpoint") or {}
     return str(balancer.get("ip") or endpoint.get("host") or "")
 
 

@@ -278,6 +278,26 @@ def was_made(obj: Object | None) -> bool:
     return bool(status.get("ready") or initialization.get("provisioned"))
 
 
+def api_server_of(openstack_cluster: Object | None) -> Object:
+    """Return what CAPO is to make for the Kubernetes API, as in v1beta2.
+
+    :returns: ``floatingIP``, ``enableFloatingIP``, ``managedLoadBalancer``
+    """
+    spec = spec_of(openstack_cluster)
+    return spec.get("apiServer") or {
+        "floatingIP": spec.get("apiServerFloatingIP"),
+        "enableFloatingIP": not spec.get("disableAPIServerFloatingIP"),
+        "managedLoadBalancer": spec.get("apiServerLoadBalancer"),
+    }
+
+
+def api_load_balancer_of(openstack_cluster: Object | None) -> Object:
+    """Return the load balancer that CAPO made for the Kubernetes API."""
+    status = status_of(openstack_cluster)
+    old, new = "apiServerLoadBalancer", "apiServerManagedLoadBalancer"
+    return status.get(new) or status.get(old) or {}
+
+
 def created_at(obj: Object) -> float:
     """Return when the API server made the object, seconds since 1970."""
     return timestamp(metadata_of(obj).get("creationTimestamp"))

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The conversion to v1beta2 fits the definitions of Cluster API."""
+"""The conversion to v1beta2 fits the definitions of Cluster API and CAPO."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import functools
+import pathlib
+from typing import Any
 
 from oslotest import base
+import yaml
 
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.model import api_versions
@@ -17,6 +20,7 @@ from magnum_capi_helm.tests.contract import test_templates
 
 #: No chart renders it.
 _REFUSED = {("Cluster", "topology")}
+CAPO = "infrastructure.cluster.x-k8s.io"
 
 
 @functools.cache
@@ -30,7 +34,27 @@ def _definitions() -> dict[tuple[str, str, str], schema.Schema]:
                 key = spec["group"], spec["names"]["kind"], version["name"]
                 fields = version["schema"]["openAPIV3Schema"]["properties"]
                 found[key] = fields.get("spec", {})
+    for kind, fields in _of_capo().items():
+        found[CAPO, kind, conversion.NEW] = fields
     return found
+
+
+@functools.cache
+def _of_capo() -> dict[str, schema.Schema]:
+    """Kind of CAPO -> the schema of its ``spec`` in v1beta2."""
+    path = pathlib.Path(__file__).with_name("capo_v1beta2.yaml")
+    found = yaml.safe_load(path.read_text())["kinds"]
+    return {kind: _schema(fields) for kind, fields in found.items()}
+
+
+def _schema(fields: Any) -> schema.Schema:
+    """The schema of a type's name, of a list's item or of a map's fields."""
+    if isinstance(fields, str):
+        return {"type": fields}
+    if isinstance(fields, list):
+        return {"type": "array", "items": _schema(fields[0])}
+    properties = {key: _schema(each) for key, each in fields.items()}
+    return {"type": "object", "properties": properties}
 
 
 def rendered() -> Iterator[rendering.Object]:
@@ -69,8 +93,12 @@ class DefinitionsTest(base.BaseTestCase):
         schemas = schema.Schemas(rendering.LAB_DIR / "manifests")
         problems = {
             f"{each['kind']} {problem}"
-            for each in rendered()
-            for problem in schemas.problems(conversion.convert(each))
+            for each in map(conversion.convert, rendered())
+            for problem in (
+                schema.check(_of_capo()[each["kind"]], each["spec"])
+                if each["apiVersion"].startswith(CAPO)
+                else schemas.problems(each)
+            )
         }
         self.assertEqual(set(), problems)
 

@@ -212,10 +212,9 @@ def _group(made: _Maker, group: dict[str, Any]) -> list[api_server.Object]:
 def _machine(
     group: dict[str, Any], defaults: dict[str, Any]
 ) -> dict[str, Any]:
-    return {
-        "flavor": group["machineFlavor"],
-        "image": group.get("machineImageId") or defaults.get("machineImageId"),
-    }
+    image = group.get("machineImageId") or defaults.get("machineImageId")
+    spec = {"flavor": group["machineFlavor"], "image": {"id": image}}
+    return {"template": {"spec": spec}}
 
 
 def _version(group: dict[str, Any], defaults: dict[str, Any]) -> str:

@@ -49,9 +49,9 @@ class FakeManagement:
         self.unserved: set[kinds.Kind] = set()
         #: Kinds whose CRD was removed, and those of others in the group not.
         self.removed: set[kinds.Kind] = set()
-        #: Versions of groups that are not served any more, as an object's
-        #: ``apiVersion`` has them.
-        self.retired: set[str] = set()
+        #: Versions of groups that are not served, as an object's
+        #: ``apiVersion`` has them. CAPO 0.15 is the first with v1beta2.
+        self.retired = {"infrastructure.cluster.x-k8s.io/v1beta2"}
         #: What RBAC refuses, as check spells it.
         self.refused: set[str] = set()
         #: Seconds by which its clock is ahead of this host's; None: it tells
@@ -131,6 +131,8 @@ class FakeManagement:
     ) -> client.Object | None:
         """As the real one."""
         self._request("get", kind, name)
+        if self._is_retired(kind):
+            return None
         return self.server.get(kind, namespace, name)
 
     def list(
@@ -181,9 +183,12 @@ class FakeManagement:
 
     def api_version(self, kind: kinds.Kind) -> str:
         """The preferred version; none while the kind is not served."""
-        if kind in self.unserved:
-            return ""
-        return "/".join(filter(None, (kind.group, kind.versions[0])))
+        served = (
+            "/".join(filter(None, (kind.group, each)))
+            for each in kind.versions
+            if kind not in self.unserved
+        )
+        return next((e for e in served if e not in self.retired), "")
 
     def expect(self, kind: kinds.Kind) -> None:
         """As the real one."""
@@ -221,6 +226,8 @@ class FakeManagement:
         self._request(verb, kind, obj["metadata"].get("name", ""))
         if dry_run:
             return obj
+        if self._is_retired(kind):
+            raise errors.ManagementError(f"no {kind.plural} or no namespace")
         if kind.name == "SelfSubjectAccessReview":
             return self._review(obj)
         return self.server.create(kind, obj)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The driver converts objects as the webhooks of Cluster API do."""
+"""The driver converts objects as the webhooks of Cluster API do.
+
+CAPO 0.14 has neither v1beta2 nor a webhook that knows it.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,16 @@ _CONVERSION_DATA = "cluster.x-k8s.io/conversion-data"
 
 def _objects() -> list[Object]:
     """All that charts render and the driver converts, each once."""
-    every = [*map(_placed, contract.rendered())]
+    every = [*map(_placed, _of_cluster_api())]
     every += _of_unit_tests()
     texts = {json.dumps(each, sort_keys=True): each for each in every}
     return [*texts.values()]
+
+
+def _of_cluster_api() -> Iterator[Object]:
+    for each in contract.rendered():
+        if not each["apiVersion"].startswith(contract.CAPO):
+            yield each
 
 
 def _placed(obj: Object) -> Object:
@@ -182,7 +191,7 @@ class ConversionTest(base.BaseTestCase):
     def test_the_management_cluster_admits_v1beta2(self) -> None:
         """Its schemas, defaults and webhooks are asked; nothing is made."""
         plane = lab.management(programs.LAB / "kubeconfig")
-        for each in contract.rendered():
+        for each in _of_cluster_api():
             obj = conversion.convert(each)
             obj["metadata"] = {**obj["metadata"], "namespace": "default"}
             kind = kinds.rendered(obj)

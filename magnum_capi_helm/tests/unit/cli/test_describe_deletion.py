@@ -151,6 +151,24 @@ class DescribeDeletionTest(described.DescribeTestCase):
             [f"load balancer {MADE}-kubeapi (lb-id)"], self.listed()
         )
 
+    def test_a_cluster_of_capos_v1beta2(self) -> None:
+        balancer = INFRASTRUCTURE["apiServerLoadBalancer"]
+        newer = {
+            "apiServerManagedLoadBalancer": balancer,
+            "apiServerLoadBalancer": None,
+        }
+        for spec, is_listed in (
+            ({"port": 6443}, True),
+            ({"enableFloatingIP": True}, True),
+            ({"enableFloatingIP": False}, False),
+            ({"floatingIP": "203.0.113.10"}, False),
+        ):
+            with self.subTest(str(spec)):
+                self.infrastructure(newer, apiServer=spec)
+                found = self.listed()
+                self.assertEqual(OF_ALL[6], found[0])
+                self.assertEqual(is_listed, OF_ALL[7] in found)
+
     def test_servers_of_an_older_provider(self) -> None:
         """There is no OpenStackServer; OpenStackMachines have the ids."""
         name = f"{WORKER}-m0"

@@ -8,9 +8,11 @@ What helm can't read is made readable, once, under the Lease; then it goes on.
 from __future__ import annotations
 
 import itertools
+import json
 from unittest import mock
 
 import fixtures
+import yaml
 
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.helm import manifests
@@ -20,6 +22,16 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import stranded
+
+
+#: Kinds of each cluster that have a newer version.
+CONVERTED = {
+    "Cluster",
+    "KubeadmControlPlane",
+    "MachineDeployment",
+    "OpenStackCluster",
+    "OpenStackMachineTemplate",
+}
 
 
 class UpgradeTest(stranded.StrandedTestCase):
@@ -209,10 +221,10 @@ class ChartTooOldTest(stranded.StrandedTestCase):
 
 
 class ConvertedTest(stranded.StrandedTestCase):
-    """The chart makes v1beta1, and Cluster API serves v1beta2 alone."""
+    """The chart makes v1beta1, and v1beta2 alone is served."""
 
     def strand(self) -> None:
-        self.management.retired |= {
+        self.management.retired = {
             f"{group}/v1beta1" for group, _ in conversion.TABLES
         }
         self.before = self.record()["data"]
@@ -230,12 +242,37 @@ class ConvertedTest(stranded.StrandedTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(3, self.replicas())
         self.assertEqual(
-            {"Cluster", "KubeadmControlPlane", "MachineDeployment"},
-            self.kinds_named(2) - {"KubeadmConfigTemplate"},
+            CONVERTED, self.kinds_named(2) - {"KubeadmConfigTemplate"}
         )
         self.assertEqual(
             before, self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
         )
+
+    def test_the_old_record_is_converted_whole(self) -> None:
+        """So helm removes the fields that the next manifest does not have."""
+        self.resize(3)
+        (plane,) = (
+            each
+            for each in yaml.safe_load_all(self.body(1)["manifest"])
+            if each["kind"] == "KubeadmControlPlane"
+        )
+        self.assertEqual(
+            "controlplane.cluster.x-k8s.io/v1beta2", plane["apiVersion"]
+        )
+        self.assertEqual(["spec"], [*plane["spec"]["machineTemplate"]])
+
+    def test_an_old_record_that_cannot_be_converted_is_renamed(self) -> None:
+        body = self.body()
+        documents = [*yaml.safe_load_all(body["manifest"])]
+        for each in documents:
+            if each["kind"] == "MachineDeployment":
+                each["spec"]["of_long_ago"] = True
+        body["manifest"] = "\n---\n".join(map(json.dumps, documents))
+        self.put(body)
+        self.resize(3)
+        self.assertEqual(3, self.replicas())
+        self.assertIn("MachineDeployment", self.kinds_named(1))
+        self.assertIn("of_long_ago is no field", self.log.output)
 
     def test_the_second_change_runs_helm_once(self) -> None:
         self.resize(3)
@@ -252,8 +289,7 @@ class ConvertedTest(stranded.StrandedTestCase):
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(
-            {"Cluster", "KubeadmControlPlane", "MachineDeployment"},
-            self.kinds_named(2) - {"KubeadmConfigTemplate"},
+            CONVERTED, self.kinds_named(2) - {"KubeadmConfigTemplate"}
         )
 
     def refuse_a_field(self) -> None:
@@ -301,7 +337,7 @@ class NewClusterTest(base.FlowTestCase):
     """The management cluster has served v1beta2 alone from the start."""
 
     def test_it_is_made_and_changed(self) -> None:
-        self.management.retired |= {
+        self.management.retired = {
             f"{group}/v1beta1" for group, _ in conversion.TABLES
         }
         self.created()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
@@ -162,6 +163,15 @@ class RepairTest(RepairTestCase):
         self.assertIn("stays as it is: no such version", self.log.output)
         plane = self.live(kinds.CONTROL_PLANE, PLANE)
         self.assertEqual(1, plane["spec"]["replicas"])
+
+    def test_a_manifest_in_a_version_that_is_served_no_more(self) -> None:
+        """Its objects are compared in the version that is served."""
+        self.management.retired = {
+            f"{group}/{conversion.OLD}" for group, _ in conversion.TABLES
+        }
+        self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.99.0"})
+        repair.repair(releases.Release(self.row(), self.plane.runtime()))
+        self.assertTrue(self.as_wanted())
 
     def test_without_the_cluster_object_nothing_is_made(self) -> None:
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)

@@ -35,6 +35,7 @@ IN_ERROR = (
 #: The Machine of these tests is deleted at 12:00.
 BEFORE, AFTER = "2026-11-21T11:00:00Z", "2026-11-21T13:00:00Z"
 DELETED = {"deletionTimestamp": "2026-11-21T12:00:00Z"}
+CAPO_V1BETA2 = "infrastructure.cluster.x-k8s.io/v1beta2"
 FAILED = ("False", "InstanceDeleteFailed", "Deleting instance failed: 500")
 
 
@@ -48,6 +49,12 @@ BELOW: dict[tuple[str, str, str], str] = {
         "LoadBalancerMemberError",
         "pool is immutable",
     ): "pool is immutable",
+    # In v1beta2 it does not.
+    (
+        "APIServerIngressReady",
+        "FloatingIPError",
+        "no more IP addresses",
+    ): "no more IP addresses",
     ("InstanceReady", "InstanceCreateFailed", ""): "",
 }
 OWN: dict[tuple[str, str, str], str] = {
@@ -83,6 +90,8 @@ class MachineErrorTest(base.BaseTestCase):
                 below = {name: ("False", words[0], words[1])}
                 infra = provider_objects.server("w-1", below)
                 self.assertEqual(error, self.error(shape, infra), str(below))
+                newer = {**infra, "apiVersion": CAPO_V1BETA2}
+                self.assertEqual(error, self.error(shape, newer), str(below))
             for (name, *words), error in OWN.items():
                 own = {name: ("False", words[0], words[1])}
                 self.assertEqual(
@@ -299,8 +308,13 @@ class BalancerTest(base.BaseTestCase):
         disabled["spec"]["apiServerLoadBalancer"]["enabled"] = False
         leaving = self.network()
         leaving["metadata"]["deletionTimestamp"] = BEFORE
+        newer = self.network()
+        newer["spec"] = {
+            "apiServer": {"managedLoadBalancer": {"enabled": True}}
+        }
         for network, asked in (
             (self.network(), question),
+            (newer, question),
             (self.network(ready=True), None),
             (disabled, None),
             (leaving, None),

@@ -23,7 +23,6 @@ from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import stranded
 
-
 #: Kinds of each cluster that have a newer version.
 CONVERTED = {
     "Cluster",

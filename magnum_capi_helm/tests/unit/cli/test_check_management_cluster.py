@@ -169,12 +169,13 @@ class PlaneChecksTest(base.BaseTestCase):
         )
 
     def test_of_a_group_that_is_served_one_kind_is_missing(self) -> None:
-        self.management.retired = {"infrastructure.cluster.x-k8s.io/v1beta1"}
+        self.management.retired |= {"infrastructure.cluster.x-k8s.io/v1beta1"}
         self.management.removed = {kinds.MANIFESTS}
         self.assertEqual(
-            "the management cluster serves no OpenStackCluster in v1beta1, "
-            "no OpenStackMachine in v1beta1, no OpenStackMachineTemplate in "
-            "v1beta1 of infrastructure.cluster.x-k8s.io: install or upgrade "
+            "the management cluster serves no OpenStackCluster in v1beta2 or "
+            "v1beta1, no OpenStackMachine in v1beta2 or v1beta1, no "
+            "OpenStackMachineTemplate in v1beta2 or v1beta1 of "
+            "infrastructure.cluster.x-k8s.io: install or upgrade "
             "its OpenStack provider (CAPO), with all of its CRDs; the "
             "management cluster serves no Manifests in v1alpha1 of "
             "addons.stackhpc.com: install or upgrade "

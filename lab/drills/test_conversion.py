@@ -111,7 +111,7 @@ class ConversionTest(planes.PlaneCase):
         }
         self._settled(self.clusters)
         self._nodegroup("grouped", "POST", "")
-        self._settled(["grouped"])
+        self.until(lambda: self._has_group("grouped"), 240)
         self._tell(f"ten clusters are complete: {', '.join(CLUSTERS)}", began)
         self.before = self._machines()
 
@@ -193,8 +193,8 @@ class ConversionTest(planes.PlaneCase):
         began = time.monotonic()
         self._nodegroup("grouped", "DELETE", "/more")
         self._nodegroup("plain", "POST", "")
-        self._settled(["grouped", "plain"])
-        self.until(lambda: "more" not in self._groups("grouped"), 240)
+        self.until(lambda: self._has_group("plain"), 240)
+        self.until(lambda: self._group("grouped") is None, 240)
         now = self._machines()
         self.assertLess(now["grouped"].items(), self.before["grouped"].items())
         self.assertLess(self.before["plain"].items(), now["plain"].items())
@@ -202,8 +202,14 @@ class ConversionTest(planes.PlaneCase):
         self._tell("$ openstack coe nodegroup create plain more", began)
         self.before = now
 
-    def _groups(self, name: str) -> Collection[str]:
-        return self.magnum.nodegroups(self.clusters[name])
+    def _group(self, name: str) -> dict[str, Any] | None:
+        return self.magnum.nodegroups(self.clusters[name]).get("more")
+
+    def _has_group(self, name: str) -> bool:
+        """Return whether the nodegroup of a cluster is complete."""
+        found = self._group(name) or {}
+        self.assertNotEqual("CREATE_FAILED", found.get("status"), str(found))
+        return found.get("status") == "CREATE_COMPLETE"
 
     def _make_another(self) -> None:
         began = time.monotonic()

@@ -12,6 +12,7 @@ from oslotest import base
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.chart import openstack_objects
 
 _CAPI = "cluster.x-k8s.io"
 _METADATA = {
@@ -430,117 +431,6 @@ CONTROL_PLANE = (
     },
 )
 
-_CAPO = "infrastructure.cluster.x-k8s.io"
-_IDENTITY = {"cloudName": "openstack", "name": "web-cloud-credentials"}
-
-OPENSTACK_CLUSTER = (
-    "OpenStackCluster",
-    _CAPO,
-    {
-        "identityRef": _IDENTITY,
-        "managedSubnets": [{"cidr": "10.0.0.0/24", "dnsNameservers": []}],
-        "externalNetwork": {"id": "2"},
-        "externalRouterIPs": [{"subnet": {"id": "3"}}],
-        "networkMTU": 1450,
-        "disablePortSecurity": True,
-        "disableExternalNetwork": False,
-        "apiServerLoadBalancer": {"enabled": True, "provider": "amphora"},
-        "disableAPIServerFloatingIP": True,
-        "apiServerFloatingIP": "203.0.113.1",
-        "apiServerFixedIP": "10.0.0.2",
-        "apiServerPort": 6443,
-        "controlPlaneAvailabilityZones": ["az1"],
-        "controlPlaneOmitAvailabilityZone": False,
-        "managedSecurityGroups": {
-            "allowAllInClusterTraffic": True,
-            "allNodesSecurityGroupRules": [{"name": "a"}],
-            "workerNodesSecurityGroupRules": [{"name": "b"}],
-        },
-        "tags": ["a"],
-        "bastion": {"enabled": True, "spec": {"flavorID": "4"}},
-    },
-    {
-        "identityRef": _IDENTITY,
-        "managedSubnets": [{"cidr": "10.0.0.0/24", "dnsNameservers": []}],
-        "externalNetwork": {"id": "2"},
-        "managedRouter": {"externalIPs": [{"subnet": {"id": "3"}}]},
-        "managedNetwork": {"mtu": 1450, "enablePortSecurity": False},
-        "enableExternalNetwork": True,
-        "apiServer": {
-            "managedLoadBalancer": {"enabled": True, "provider": "amphora"},
-            "enableFloatingIP": False,
-            "floatingIP": "203.0.113.1",
-            "fixedIP": "10.0.0.2",
-            "port": 6443,
-        },
-        "controlPlaneAvailabilityZones": ["az1"],
-        "controlPlaneOmitAvailabilityZone": False,
-        "managedSecurityGroups": {
-            "allowAllInClusterTraffic": True,
-            "clusterNodesSecurityGroupRules": [{"name": "a"}],
-            "workerNodesSecurityGroupRules": [{"name": "b"}],
-        },
-        "tags": ["a"],
-        "bastion": {"enabled": True, "spec": {"flavor": {"id": "4"}}},
-    },
-)
-
-OPENSTACK_CLUSTER_OF_DEFAULTS = (
-    "OpenStackCluster",
-    _CAPO,
-    {"identityRef": _IDENTITY, "managedSecurityGroups": {}},
-    {"identityRef": _IDENTITY, "managedSecurityGroups": {}},
-)
-
-MACHINE_TEMPLATE = (
-    "OpenStackMachineTemplate",
-    _CAPO,
-    {
-        "template": {
-            "spec": {
-                "flavor": "m1.worker",
-                "image": {"filter": {"name": "ubuntu"}},
-                "identityRef": _IDENTITY,
-                "ports": [
-                    {},
-                    {
-                        "network": {"id": "3"},
-                        "vnicType": "direct",
-                        "disablePortSecurity": True,
-                    },
-                ],
-                "rootVolume": {
-                    "sizeGiB": 20,
-                    "availabilityZone": {"from": "Machine"},
-                },
-                "configDrive": False,
-            }
-        }
-    },
-    {
-        "template": {
-            "spec": {
-                "flavor": {"filter": {"name": "m1.worker"}},
-                "image": {"filter": {"name": "ubuntu"}},
-                "identityRef": _IDENTITY,
-                "ports": [
-                    {},
-                    {
-                        "network": {"id": "3"},
-                        "vnicType": "direct",
-                        "enablePortSecurity": False,
-                    },
-                ],
-                "rootVolume": {
-                    "sizeGiB": 20,
-                    "availabilityZone": {"from": "Machine"},
-                },
-                "configDrive": False,
-            }
-        }
-    },
-)
-
 #: Duration in v1beta1 -> seconds in v1beta2.
 SECONDS = {
     "0": 0,
@@ -616,7 +506,7 @@ REFUSED: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (
         "spec.template.spec.users has to be a list, not a str",
     ),
     (
-        OPENSTACK_CLUSTER,
+        openstack_objects.OPENSTACK_CLUSTER,
         {"disableExternalNetwork": "no"},
         "spec.disableExternalNetwork has to be true or false, not 'no'",
     ),
@@ -645,9 +535,9 @@ class ConversionTestCase(base.BaseTestCase):
             HEALTH_CHECK,
             CONFIG_TEMPLATE,
             CONTROL_PLANE,
-            OPENSTACK_CLUSTER,
-            OPENSTACK_CLUSTER_OF_DEFAULTS,
-            MACHINE_TEMPLATE,
+            openstack_objects.OPENSTACK_CLUSTER,
+            openstack_objects.OPENSTACK_CLUSTER_OF_DEFAULTS,
+            openstack_objects.MACHINE_TEMPLATE,
         ):
             with self.subTest(kind):
                 given = _object(kind, group, "v1beta1", old)
@@ -685,7 +575,9 @@ class ConversionTestCase(base.BaseTestCase):
 
     def test_known_kinds_are_converted_to_v1beta2_only(self) -> None:
         cluster = api_versions.Api(_CAPI, "v1beta1", "Cluster")
-        infrastructure = cluster._replace(group=_CAPO, kind="OpenStackCluster")
+        infrastructure = cluster._replace(
+            group=openstack_objects.CAPO, kind="OpenStackCluster"
+        )
         server = infrastructure._replace(kind="OpenStackServer")
         cases = {
             (cluster, "v1beta2"): True,

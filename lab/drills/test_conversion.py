@@ -116,7 +116,7 @@ class ConversionTest(planes.PlaneCase):
         self.before = self._machines()
 
     def _checked(self, target: str) -> None:
-        """Every cluster is repaired by its next operation."""
+        """Check that the next operation repairs each cluster."""
         command = ("check", "--target", target)
         found = json.loads(programs.command(*command, "-f", "json"))
         states = {each["UUID"]: each["State"] for each in found}
@@ -148,7 +148,7 @@ class ConversionTest(planes.PlaneCase):
     # Afterwards
 
     def _resize(self) -> None:
-        """The machines of before stay, and each cluster has one more."""
+        """Resize; the machines stay, and each cluster has one more."""
         names = [name for name in CLUSTERS if name != "scaled"]
         self._done("resize CLUSTER 2", names, lambda each: self.ask(each, 2))
         now = self._machines()
@@ -161,7 +161,7 @@ class ConversionTest(planes.PlaneCase):
         self.before = now
 
     def _upgrade_to_the_same(self) -> None:
-        """What a template says anew changes nothing that it says alike."""
+        """Upgrade each cluster to its template; no machine is replaced."""
         self._done(
             "upgrade CLUSTER TEMPLATE, to its own",
             CLUSTERS,
@@ -220,7 +220,7 @@ class ConversionTest(planes.PlaneCase):
         self.before = self._machines()
 
     def _go_back(self) -> None:
-        """Cluster API serves v1beta1 again: records name v1beta2, and stay."""
+        """Serve v1beta1 again, and resize clusters that name v1beta2."""
         self._managers(_BEFORE)
         self.until(self._serves_v1beta1, 120)
         self.tell("Cluster API 1.13 is back, and serves v1beta1 too")
@@ -290,7 +290,7 @@ class ConversionTest(planes.PlaneCase):
         )
 
     def _machines(self) -> dict[str, dict[str, str]]:
-        """Name of a cluster -> UID and name of each machine."""
+        """Return UID and name of each machine, by cluster."""
         return {n: self.machines(each) for n, each in self.clusters.items()}
 
     def _are_healthy(self) -> bool:
@@ -298,7 +298,7 @@ class ConversionTest(planes.PlaneCase):
         return {row["health_status"] for row in rows} == {"HEALTHY"}
 
     def _managers(self, release: str) -> None:
-        """Those of this release, and its CRDs before."""
+        """Run the managers of a release, after its CRDs."""
         programs.lab("up", "--cluster-api", release, seconds=_LONGEST)
 
     def _tell(self, text: str, began: float) -> None:

@@ -5,9 +5,10 @@
 Released charts render v1beta1 of Cluster API and of its provider for
 OpenStack (CAPO). Cluster API 1.16 does not serve it; CAPO 0.15 still does.
 The tables have all fields that v1beta1 has in a ``spec``, without
-``topology``, which no chart renders. The result is the object that Cluster
-API stores when it gets the v1beta1 one: if a field differed, Cluster API would
-replace machines. Hence a value that v1beta1 takes for absent is left out.
+``topology`` and ``flavorID``, which no chart renders. The result is the object
+that Cluster API stores when it gets the v1beta1 one: if a field differed,
+Cluster API would replace machines. Hence a value that v1beta1 takes for absent
+is left out.
 
 Source: ``ConvertTo`` of Cluster API 1.13 in ``api/core/v1beta1``,
 ``api/bootstrap/kubeadm/v1beta1`` and ``api/controlplane/kubeadm/v1beta1``;
@@ -282,40 +283,39 @@ _CONTROL_PLANE = {
     **_under("kubeadmConfigSpec", _KUBEADM),
 }
 
-# CAPO copies empty values too, and an empty map of security groups means that
-# it makes them.
+# An empty map of security groups means that CAPO makes them.
 _PORTS = _table("""
-    network description nameSuffix fixedIPs securityGroups tags trunk: kept
-    adminStateUp macAddress allowedAddressPairs hostID vnicType profile: kept
-    propagateUplinkStatus valueSpecs: kept
+    network description nameSuffix fixedIPs securityGroups tags trunk: lists
+    adminStateUp macAddress allowedAddressPairs hostID vnicType profile: lists
+    propagateUplinkStatus valueSpecs: lists
     disablePortSecurity -> enablePortSecurity: inverted
 """)
 _SERVER = {
     **_table("""
-        providerID image sshKeyName securityGroups trunk tags: kept
-        serverMetadata configDrive rootVolume additionalBlockDevices: kept
-        serverGroup identityRef floatingIPPoolRef: kept
-        schedulerHintAdditionalProperties: kept
+        providerID image sshKeyName securityGroups trunk tags: lists
+        serverMetadata configDrive rootVolume additionalBlockDevices: lists
+        serverGroup identityRef floatingIPPoolRef: lists
+        schedulerHintAdditionalProperties: lists
         flavor -> flavor.filter.name
-        flavorID -> flavor.id
     """),
-    **_inner("ports", _PORTS, how="kept"),
+    **_inner("ports", _PORTS),
 }
 _SECURITY_GROUPS = _table("""
-    allNodesSecurityGroupRules -> clusterNodesSecurityGroupRules: kept
-    controlPlaneNodesSecurityGroupRules workerNodesSecurityGroupRules: kept
+    allNodesSecurityGroupRules -> clusterNodesSecurityGroupRules: lists
+    controlPlaneNodesSecurityGroupRules workerNodesSecurityGroupRules: lists
     allowAllInClusterTraffic: kept
 """)
 _OPENSTACK_CLUSTER = {
     **_table("""
-        managedSubnets subnets router network externalNetwork tags: kept
+        managedSubnets subnets router network externalNetwork tags: lists
         controlPlaneEndpoint identityRef: kept
-        controlPlaneAvailabilityZones controlPlaneOmitAvailabilityZone: kept
+        controlPlaneAvailabilityZones: lists
+        controlPlaneOmitAvailabilityZone: kept
         networkMTU -> managedNetwork.mtu: kept
         disablePortSecurity -> managedNetwork.enablePortSecurity: inverted
-        externalRouterIPs -> managedRouter.externalIPs
+        externalRouterIPs -> managedRouter.externalIPs: lists
         disableExternalNetwork -> enableExternalNetwork: inverted
-        apiServerLoadBalancer -> apiServer.managedLoadBalancer: kept
+        apiServerLoadBalancer -> apiServer.managedLoadBalancer: lists
         disableAPIServerFloatingIP -> apiServer.enableFloatingIP: inverted
         apiServerFloatingIP -> apiServer.floatingIP: kept
         apiServerFixedIP -> apiServer.fixedIP: kept
@@ -378,6 +378,16 @@ def _arguments(value: Any) -> list[dict[str, str]] | None:
     return [{"name": each, "value": value[each]} for each in sorted(value)]
 
 
+def _without_empty_lists(value: Any) -> Any:
+    """Return a value as Go writes it, which leaves empty lists out."""
+    if isinstance(value, list):
+        return [_without_empty_lists(each) for each in value] or None
+    if not isinstance(value, Mapping):
+        return value
+    fields = {key: _without_empty_lists(e) for key, e in value.items()}
+    return {key: each for key, each in fields.items() if each is not None}
+
+
 def _inverted(value: Any) -> bool:
     if not isinstance(value, bool):
         raise _UnfitError(f"true or false, not {errors.shown(value)}")
@@ -402,6 +412,7 @@ CONVERSIONS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "filled": (lambda value: value or None, "left out if empty, 0 or false"),
     "kept": (lambda value: value, "unchanged"),
     "inverted": (_inverted, "true for false, false for true"),
+    "lists": (_without_empty_lists, "unchanged, without empty lists"),
     "dropped": (lambda _: None, "not in v1beta2"),
     "seconds": (_seconds, "duration to seconds"),
     "positive seconds": (

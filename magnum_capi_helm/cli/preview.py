@@ -83,7 +83,7 @@ class Values(_Preview):
 
 
 class Render(_Preview):
-    """Print the objects that helm would apply, secrets hidden.
+    """Print the objects that the chart makes, secrets hidden.
 
     The command changes nothing.
     """

@@ -9,7 +9,7 @@ Python does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 import json
 import re
 from typing import Any, ClassVar
@@ -62,11 +62,18 @@ def moved(text: str, moves: Mapping[api_versions.Api, str]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def converted(text: str, groups: Collection[str]) -> str:
+def converted(
+    text: str,
+    groups: Collection[str],
+    convert: Callable[
+        [conversion.Object], conversion.Object | None
+    ] = conversion.convert,
+) -> str:
     """Return the manifest with the objects of some API groups in v1beta2.
 
     The text of all other objects stays as it is.
 
+    :param convert: returns None for an object whose text is to stay
     :raises HelmError: it can't be read
     :raises Unconvertible: a field can't be kept
     """
@@ -77,12 +84,9 @@ def converted(text: str, groups: Collection[str]) -> str:
         while loader.check_node():
             node = loader.get_node()
             obj = loader.construct_document(node)
-            if _is_old(obj, groups):
-                parts += [
-                    text[end : node.start_mark.index],
-                    _json(conversion.convert(obj)),
-                    "\n",
-                ]
+            new = convert(obj) if _is_old(obj, groups) else None
+            if new is not None:
+                parts += [text[end : node.start_mark.index], _json(new), "\n"]
                 end = node.end_mark.index
     except yaml.YAMLError as why:
         raise _unreadable(why) from None

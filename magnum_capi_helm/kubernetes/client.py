@@ -20,6 +20,7 @@ import msgspec
 from oslo_log import log
 import requests
 
+from magnum_capi_helm.kubernetes import discovery
 from magnum_capi_helm.kubernetes import exec_plugin
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
@@ -90,7 +91,7 @@ class Client:
         self._connect = connect
         self._lock = threading.Lock()
         self._connection: Transport | None = None
-        self._versions = ServedVersions(
+        self._versions = discovery.ServedVersions(
             functools.partial(self._send, "GET"), pinned or {}
         )
         self._warnings: set[str] = set()
@@ -458,94 +459,6 @@ def _all_pages(
             return items, page.metadata.resource_version
         params = {**params, "continue": page.metadata.token}
     return [], ""
-
-
-class ServedVersions:
-    """API versions that a management cluster serves.
-
-    Each group is discovered once, and again after a path in it was not
-    found: its provider may have been upgraded.
-
-    :param get: reads a path from the root of the API
-    :param pinned: ``[capi_helm] api_resources``: versions that the operator
-        chose, by kind
-    """
-
-    def __init__(
-        self,
-        get: Callable[[str], Any],
-        pinned: Mapping[str, Mapping[str, str]],
-    ) -> None:
-        self._get = get
-        self._lock = threading.Lock()
-        self._groups: dict[str, frozenset[str]] = {}
-        self._pinned = {
-            kinds.LEGACY_NAMES[name].name: entry
-            for name, entry in pinned.items()
-            if name in kinds.LEGACY_NAMES
-        }
-
-    def choose(self, kind: kinds.Kind) -> str:
-        """Return the ``group/version`` to use; empty when none is served.
-
-        :raises ManagementUnreachable: no answer
-        """
-        if kind.fixed:
-            return "/".join(filter(None, (kind.group, kind.versions[0])))
-        if pinned := self._pinned.get(kind.name, {}).get("api_version"):
-            return pinned
-        served = self._served(kind.group)
-        for version in kind.versions:
-            if version in served:
-                return f"{kind.group}/{version}"
-        return ""
-
-    def plural(self, kind: kinds.Kind) -> str:
-        """Return the name of the kind in a path."""
-        return self._pinned.get(kind.name, {}).get("plural_name", kind.plural)
-
-    def read_group(self, group: str) -> dict[str, frozenset[str]]:
-        """Return the versions of each kind of a group, not from memory.
-
-        A version may be served for some kinds and not for others.
-
-        :raises ManagementUnreachable: no answer
-        """
-        root = f"/apis/{group}" if group else "/api"
-        versions: dict[str, set[str]] = {}
-        for version in sorted(self._discover(root)):
-            path = f"{root}/{version}"
-            for kind in self._discover(path, "resources", "kind"):
-                versions.setdefault(kind, set()).add(version)
-        return {kind: frozenset(each) for kind, each in versions.items()}
-
-    def forget(self, kind: kinds.Kind) -> None:
-        """Discover the kind's group again, next time."""
-        with self._lock:
-            self._groups.pop(kind.group, None)
-
-    def _served(self, group: str) -> frozenset[str]:
-        versions = self._groups.get(group)
-        if versions is None:
-            versions = self._discover(f"/apis/{group}")
-            # A group that is not served may be installed at any time.
-            if versions:
-                with self._lock:
-                    self._groups[group] = versions
-        return versions
-
-    def _discover(
-        self, path: str, field: str = "versions", key: str = "version"
-    ) -> frozenset[str]:
-        """Return a field of a discovery document; empty when unserved."""
-        answer = self._get(path)
-        if answer.status_code == requests.codes.not_found:
-            return frozenset()
-        responses.raise_for(answer, f"discovery of {path}")
-        return frozenset(
-            each if isinstance(each, str) else each[key]
-            for each in responses.body(answer)[field]
-        )
 
 
 def with_retries(

@@ -22,6 +22,8 @@ class Kind:
     :param fixed: there is one version only; needs no discovery
     :param optional: a management cluster may not serve it, and then has no
         objects of it; an unserved kind that is not optional is an error
+    :param shared: providers of other clouds have kinds in its group, in
+        versions of their own
     """
 
     name: str
@@ -29,6 +31,7 @@ class Kind:
     versions: tuple[str, ...]
     fixed: bool = False
     optional: bool = False
+    shared: bool = False
 
     @property
     def plural(self) -> str:
@@ -49,11 +52,13 @@ MACHINE_DEPLOYMENT = Kind("MachineDeployment", _CAPI, _BOTH)
 MACHINE = Kind("Machine", _CAPI, _BOTH)
 CONTROL_PLANE = Kind("KubeadmControlPlane", f"controlplane.{_CAPI}", _BOTH)
 CONFIG_TEMPLATE = Kind("KubeadmConfigTemplate", f"bootstrap.{_CAPI}", _BOTH)
-OPENSTACK_CLUSTER = Kind("OpenStackCluster", _CAPO, _BOTH)
-OPENSTACK_MACHINE = Kind("OpenStackMachine", _CAPO, _BOTH)
+OPENSTACK_CLUSTER = Kind("OpenStackCluster", _CAPO, _BOTH, shared=True)
+OPENSTACK_MACHINE = Kind("OpenStackMachine", _CAPO, _BOTH, shared=True)
 #: CAPO 0.11 and later make the servers of machines from them.
 OPENSTACK_SERVER = Kind("OpenStackServer", _CAPO, ("v1alpha1",), optional=True)
-OPENSTACK_MACHINE_TEMPLATE = Kind("OpenStackMachineTemplate", _CAPO, _BOTH)
+OPENSTACK_MACHINE_TEMPLATE = Kind(
+    "OpenStackMachineTemplate", _CAPO, _BOTH, shared=True
+)
 HELM_RELEASE = Kind("HelmRelease", _ADDONS, ("v1alpha1",), optional=True)
 MANIFESTS = Kind("Manifests", _ADDONS, ("v1alpha1",), optional=True)
 NAMESPACE = Kind("Namespace", "", ("v1",), fixed=True)

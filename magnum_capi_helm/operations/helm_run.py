@@ -232,23 +232,27 @@ def _converting(
 def learn_conversion(rt: runtime.Runtime) -> bool:
     """Find the groups whose objects have to be converted from now on.
 
-    :returns: whether there are more than were known
+    :returns: whether they are others than were known
     :raises ManagementUnreachable: no answer
     """
     groups = _convertible_groups(rt)
-    if groups <= rt.converted_groups:
+    if groups == rt.converted_groups:
         return False
     LOG.warning(
-        "%s of %s is not served: the driver converts the charts' objects",
+        "API groups that serve %s and not %s, so that the driver converts "
+        "what charts make: %s",
+        conversion.NEW,
         conversion.OLD,
-        ", ".join(sorted(groups)),
+        ", ".join(sorted(groups)) or "none",
     )
     rt.converted_groups = groups
     return True
 
 
 def converting_unserved(rt: runtime.Runtime, work: Callable[[], None]) -> None:
-    """Do what asks for objects of a chart, once more if they are unserved.
+    """Run ``work``, and once more if a version was not served.
+
+    Before the second time the driver learns what it has to convert.
 
     :raises ManagementUnserved: the driver does not convert these versions
     """
@@ -286,7 +290,7 @@ def _explained(
     try:
         return helm()
     except errors.Unconvertible:
-        # It raises the error of the first one.
+        # as_applied raises the error of the first object that does not fit.
         list(as_applied(release.runtime, release.render(desired)))
         raise
 
@@ -345,19 +349,23 @@ def _migrate(release: releases.Release, version: int) -> bool:
 def _in_versions(text: str, moves: Mapping[api_versions.Api, str]) -> str:
     """Return a manifest with objects in other versions.
 
-    Objects that the driver does not convert get the version alone: helm does
-    not remove a field of theirs that the next manifest does not have.
+    An object that the driver can't convert gets the version alone. helm then
+    does not remove a field of it that the next manifest does not have.
     """
     groups = {
         api.group
         for api, version in moves.items()
         if conversion.converts(api, version)
     }
-    try:
-        text = manifests.converted(text, groups)
-    except errors.Unconvertible as error:
-        LOG.warning("%s; helm compares what it was", error)
-    return manifests.moved(text, moves)
+
+    def convert(obj: conversion.Object) -> conversion.Object | None:
+        try:
+            return conversion.convert(obj)
+        except errors.Unconvertible as error:
+            LOG.warning("%s; the record gets the new version alone", error)
+            return None
+
+    return manifests.moved(manifests.converted(text, groups, convert), moves)
 
 
 def _save_original(

@@ -42,7 +42,7 @@ _MUTE_REASONS = {
 _INFRASTRUCTURE = (
     "InstanceReady",
     "APIServerIngressReady",
-    "APIServerIngressReadyCondition",  # in v1beta1
+    "APIServerIngressReadyCondition",
     "FloatingAddressFromPoolReady",
     "NetworkReady",
     "RouterReady",
@@ -51,6 +51,8 @@ _INFRASTRUCTURE = (
     "BastionReady",
     "Ready",
 )
+#: A condition of CAPO up to 0.14, which stays as it was, and its successor.
+_SUCCESSORS = {"APIServerIngressReadyCondition": "APIServerIngressReady"}
 _MACHINE = (
     "InfrastructureReady",
     "BootstrapConfigReady",
@@ -218,7 +220,9 @@ def _first_error(obj: view.Object | None, types: Iterable[str]) -> str:
         _error(by_type[name])
         for name in types
         for by_type in sets
-        if name in by_type and not 0 < by_type[name].since < deleted_at
+        if name in by_type
+        and not 0 < by_type[name].since < deleted_at
+        and _SUCCESSORS.get(name) not in by_type
     )
 
 

@@ -18,8 +18,12 @@ from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.contract import schema
 from magnum_capi_helm.tests.contract import test_templates
 
-#: No chart renders it.
-_REFUSED = {("Cluster", "topology")}
+#: No chart renders them.
+_REFUSED = {
+    ("Cluster", "topology"),
+    ("OpenStackCluster", "bastion.spec.flavorID"),
+    ("OpenStackMachineTemplate", "template.spec.flavorID"),
+}
 CAPO = "infrastructure.cluster.x-k8s.io"
 
 

@@ -31,11 +31,11 @@ OPENSTACK_CLUSTER = (
             "workerNodesSecurityGroupRules": [{"name": "b"}],
         },
         "tags": ["a"],
-        "bastion": {"enabled": True, "spec": {"flavorID": "4"}},
+        "bastion": {"enabled": True, "spec": {"flavor": "m1.tiny"}},
     },
     {
         "identityRef": _IDENTITY,
-        "managedSubnets": [{"cidr": "10.0.0.0/24", "dnsNameservers": []}],
+        "managedSubnets": [{"cidr": "10.0.0.0/24"}],
         "externalNetwork": {"id": "2"},
         "managedRouter": {"externalIPs": [{"subnet": {"id": "3"}}]},
         "managedNetwork": {"mtu": 1450, "enablePortSecurity": False},
@@ -55,15 +55,27 @@ OPENSTACK_CLUSTER = (
             "workerNodesSecurityGroupRules": [{"name": "b"}],
         },
         "tags": ["a"],
-        "bastion": {"enabled": True, "spec": {"flavor": {"id": "4"}}},
+        "bastion": {
+            "enabled": True,
+            "spec": {"flavor": {"filter": {"name": "m1.tiny"}}},
+        },
     },
 )
 
 OPENSTACK_CLUSTER_OF_DEFAULTS = (
     "OpenStackCluster",
     CAPO,
-    {"identityRef": _IDENTITY, "managedSecurityGroups": {}},
-    {"identityRef": _IDENTITY, "managedSecurityGroups": {}},
+    {
+        "identityRef": _IDENTITY,
+        "managedSecurityGroups": {"allNodesSecurityGroupRules": []},
+        "subnets": [],
+        "network": {"filter": {"name": "mine", "tags": []}},
+    },
+    {
+        "identityRef": _IDENTITY,
+        "managedSecurityGroups": {},
+        "network": {"filter": {"name": "mine"}},
+    },
 )
 
 MACHINE_TEMPLATE = (

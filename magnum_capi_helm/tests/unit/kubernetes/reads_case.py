@@ -20,9 +20,8 @@ class ReadsTestCase(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.api = api.Memory(
-            **dict.fromkeys(
-                ("cluster", "controlplane", "infrastructure"), CAPI
-            ),
+            **dict.fromkeys(("cluster", "controlplane"), CAPI),
+            infrastructure=("v1beta1",),
             addons=("v1alpha1",),
         )
         self.asked: list[str] = []

@@ -126,6 +126,30 @@ class DiscoveryTest(base.BaseTestCase):
                 "ns",
             )
 
+    def test_a_version_of_another_provider_in_the_group_is_not_used(
+        self,
+    ) -> None:
+        """The provider for AWS has v1beta2, and CAPO 0.14 has v1beta1."""
+        foreign = api.Answer(200, {"resources": [{"kind": "AWSCluster"}]})
+        management, transport = api.over(
+            BOTH,
+            foreign,
+            api.Answer(200, {"items": []}),
+            api.Answer(200, {"items": []}),
+        )
+        management.list(kinds.OPENSTACK_CLUSTER, "ns")
+        management.list(kinds.OPENSTACK_MACHINE, "ns")
+        group = "infrastructure.cluster.x-k8s.io"
+        self.assertEqual(
+            [
+                ("GET", f"/apis/{group}"),
+                ("GET", f"/apis/{group}/v1beta2"),
+                ("GET", f"{group}/v1beta1 in ns openstackclusters"),
+                ("GET", f"{group}/v1beta1 in ns openstackmachines"),
+            ],
+            transport.asked,
+        )
+
     def test_a_pinned_version_is_not_discovered(self) -> None:
         pinned = {"api_version": "cluster.x-k8s.io/v1beta1"}
         management, transport = api.over(

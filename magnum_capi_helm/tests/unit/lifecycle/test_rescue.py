@@ -271,6 +271,12 @@ class ConvertedTest(stranded.StrandedTestCase):
         self.resize(3)
         self.assertEqual(3, self.replicas())
         self.assertIn("MachineDeployment", self.kinds_named(1))
+        (plane,) = (
+            each
+            for each in yaml.safe_load_all(self.body(1)["manifest"])
+            if each["kind"] == "KubeadmControlPlane"
+        )
+        self.assertEqual(["spec"], [*plane["spec"]["machineTemplate"]])
         self.assertIn("of_long_ago is no field", self.log.output)
 
     def test_the_second_change_runs_helm_once(self) -> None:

@@ -98,6 +98,21 @@ class MachineErrorTest(base.BaseTestCase):
                     error, self.error(shape, old=own, new=own), str(own)
                 )
 
+    def test_a_condition_of_an_older_capo_is_not_read_any_more(self) -> None:
+        infra = provider_objects.server(
+            "w-1",
+            {
+                "APIServerIngressReadyCondition": (
+                    "False",
+                    "LoadBalancerMemberError",
+                    "pool is immutable",
+                ),
+                "APIServerIngressReady": ("True", "Ready", ""),
+            },
+        )
+        for shape in shapes.GENERATIONS:
+            self.assertEqual("", self.error(shape, infra))
+
     def test_the_servers_failure_before_everything(self) -> None:
         server = provider_objects.server(
             "w-1",

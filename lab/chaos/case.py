@@ -79,7 +79,7 @@ class HighlyAvailableCase(base.LabCase):
     def made(self, cluster: str) -> None:
         """It is deleted after the test, if it is still there."""
         self._clusters.append(cluster)
-        self.addCleanup(self._clean_up, cluster)
+        self.addCleanup(self._clean_up)
 
     # Looking
 

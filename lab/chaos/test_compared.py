@@ -94,7 +94,7 @@ class ComparedCase(base.LabCase):
         uuid = str(self.magnum.call("POST", "/clusters", body)["uuid"])
         self.called[uuid] = called
         self._clusters.append(uuid)
-        self.addCleanup(self._clean_up, uuid)
+        self.addCleanup(self._clean_up)
         began = time.monotonic()
         self._wait(uuid, ending)
         if operation == "delete":

@@ -73,8 +73,7 @@ class FaultsTest(base.LabCase):
         )
         for each in found:
             self._assert_one_credential(each)
-        for uuid in made:
-            self.delete(uuid)
+        self.delete(*made)
         for each in found:
             self.assertEqual([], self.credentials_of(each["uuid"]))
             self.assertEqual([], self.left_of(each["name"]))

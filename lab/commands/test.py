@@ -122,7 +122,9 @@ def run(*, alone: bool = False) -> int:
         return _report([_alone()])
     was_up = _any_service()
     with futures.ThreadPoolExecutor() as pool:
-        starting = pool.submit(_start)
+        installing = pool.submit(_tox, _QUICK, "--notest")
+        starting = pool.submit(_start, installing)
+        installing.result()
         results = [_tox(_QUICK)]
         code = starting.result()
     print(_START_LOG.read_text())
@@ -137,19 +139,25 @@ def run(*, alone: bool = False) -> int:
     return _report(results)
 
 
-def _start() -> int:
+def _start(installing: futures.Future[Result]) -> int:
     """Build and start the lab while the quick tests run; return exit code.
 
     The build takes minutes the first time, and the quick tests leave half of
     a small machine idle. The build has a lower priority; services must not
     inherit it.
+
+    :param installing: the environment of the quick tests gets the driver;
+        environments get it from one folder, so not two at once
     """
     _START_LOG.parent.mkdir(parents=True, exist_ok=True)
-    words = [sys.executable, "-m", "lab"]
+    lab = [sys.executable, "-m", "lab"]
+    later = [str(_program()), "-e", f"{_BESIDE},{_ALONE}", "--notest"]
     with _START_LOG.open("wb") as sink:
-        for each in (["nice", *words, "build"], [*words, "up"]):
+        for words in (["nice", *lab, "build"], later, [*lab, "up"]):
+            if words is later:
+                futures.wait([installing])
             code = subprocess.run(
-                each,
+                words,
                 cwd=layout.CHECKOUT,
                 env=environment.outside(),
                 stdin=subprocess.DEVNULL,
@@ -220,9 +228,6 @@ def _leftovers() -> Result:
 
 def _on_two_labs() -> list[Result]:
     """Run the tests on the lab that is up, and on a copy of what it built."""
-    # Both environments get the driver from one folder, so not at once.
-    for name in (_BESIDE, _ALONE):
-        _tox(name, "--notest")
     predecessor.install()
     second_lab.prepare()
     words = second_lab.command(sys.executable, "-m", "lab", "test", "--alone")

@@ -156,7 +156,7 @@ class LabCase(base.BaseTestCase):
         }
         made = (magnum or self.magnum).call("POST", "/clusters", body)
         self._clusters.append(str(made["uuid"]))
-        self.addCleanup(self._clean_up, str(made["uuid"]))
+        self.addCleanup(self._clean_up)
         # Accepted is not made: the row comes a moment later, and its
         # nodegroups after it, without which the API can't show it.
         self.until(lambda: self._shown(made["uuid"]), 30)
@@ -172,20 +172,19 @@ class LabCase(base.BaseTestCase):
         """A name that no other test uses."""
         return f"{prefix}-{uuid.uuid4().hex[:6]}"
 
-    def delete(self, cluster: str) -> None:
-        """Delete a cluster, if it is still there, and wait."""
-        if self._stays(cluster):
-            self.magnum.call("DELETE", f"/clusters/{cluster}")
-        # Kubernetes' own controllers take minutes after an outage.
-        self.until(lambda: self.gone(cluster), 360)
-
-    def _clean_up(self, cluster: str) -> None:
-        """Delete it; all others are asked to go before it is waited for."""
-        for each in self._clusters:
+    def delete(self, *clusters: str) -> None:
+        """Delete clusters that are still there, all at once, and wait."""
+        for each in clusters:
             if self._stays(each):
                 self.magnum.call("DELETE", f"/clusters/{each}")
-        self._clusters.clear()
-        self.delete(cluster)
+        # Kubernetes' own controllers take minutes after an outage.
+        for each in clusters:
+            self.until(functools.partial(self.gone, each), 360)
+
+    def _clean_up(self) -> None:
+        """Delete every cluster of the test."""
+        clusters, self._clusters = self._clusters, []
+        self.delete(*clusters)
 
     def _stays(self, cluster: str) -> bool:
         """Whether nobody has asked for its deletion yet."""

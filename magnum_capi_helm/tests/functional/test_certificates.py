@@ -103,7 +103,7 @@ class CertificatesCase(base.LabCase):
         )
         for cluster in (failing, refused):
             self.until_status(cluster, ("CREATE_FAILED",))
-            self.leave(cluster)
+        self.leave(failing, refused)
 
     def use(self, cluster: str) -> pathlib.Path:
         """Use all certificates of a complete cluster with one worker.
@@ -118,12 +118,15 @@ class CertificatesCase(base.LabCase):
         self.assertEqual(2, len(self.kubectl(config)))
         return config
 
-    def leave(self, cluster: str) -> None:
-        """A deleted cluster has four certificates, and then none."""
-        name = (self.magnum.find(cluster) or {})["name"]
-        self.assertEqual(set(database.references(cluster)), self.stored(name))
-        self.delete(cluster)
-        self.assertEqual(set(), self.stored(name))
+    def leave(self, *clusters: str) -> None:
+        """Deleted clusters have four certificates each, and then none."""
+        names = [(self.magnum.find(each) or {})["name"] for each in clusters]
+        for cluster, name in zip(clusters, names, strict=True):
+            references = database.references(cluster)
+            self.assertEqual(set(references), self.stored(name))
+        self.delete(*clusters)
+        for name in names:
+            self.assertEqual(set(), self.stored(name))
 
     def _three_authorities(self, cluster: str) -> None:
         pems = {

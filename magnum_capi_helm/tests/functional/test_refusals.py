@@ -46,8 +46,8 @@ class RefusalsTest(base.LabCase):
             self.assertIsNone(failed["stack_id"])
             for group in self.magnum.nodegroups(cluster).values():
                 self.assertEqual("CREATE_FAILED", group["status"])
+        self.delete(*cases)
         for cluster in cases:
-            self.delete(cluster)
             self.assertEqual([], self.credentials_of(cluster))
 
     def test_unknown_flavor_is_refused_by_the_api(self) -> None:

@@ -45,8 +45,7 @@ class RowsTest(base.LabCase):
         )
         volumes = [self.project.volume(each["stack_id"]) for each in made]
 
-        for each in (managed, own):
-            self.delete(each)
+        self.delete(managed, own)
         wrong += self._compare(made[0], settings.MANAGED_DELETED)
         wrong += self._compare(made[1], settings.OWN_DELETED)
         cluster_rows.keep("clusters", self.seen)

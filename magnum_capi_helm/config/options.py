@@ -99,7 +99,8 @@ OPTIONS: list[cfg.Opt] = [
         default={},
         help="JSON object that pins API versions of the management cluster: "
         'kind -> {"api_version": ..., "plural_name": ...}. The driver '
-        "discovers the versions of all other kinds.",
+        "discovers the versions of all other kinds, and of a kind whose "
+        "version is not served any more.",
     ),
     cfg.ListOpt(
         "k8s_control_plane_resource_conditions",

@@ -31,6 +31,12 @@ HISTORY = 10
 #: Seconds beyond helm's own time-out for reading the chart and giving up.
 _GRACE = 30
 
+#: Option of helm 4 for what helm 3 always does. Else the API server merges a
+#: release that helm 4 installed: it refuses a field that anybody else changed
+#: meanwhile, and does not remove fields that helm wrote in an API version that
+#: is no longer served (structured-merge-diff, ``merge/update.go``).
+_MERGED_BY_HELM = "--server-side=false"
+
 #: helm's directories, for the commands that use none of them: all but pull.
 _NO_HOME = "/nonexistent/helm"
 
@@ -119,11 +125,12 @@ class Helm:
         :raises HelmUnreachable: worth trying again
         :raises HelmError: helm, or a webhook, refused it
         """
-        options, variables = (
-            post_renderer.options(self._major, convert)
-            if convert
-            else ((), {})
-        )
+        options: list[str] = []
+        variables: Mapping[str, str] = {}
+        if convert:
+            options, variables = post_renderer.options(self._major, convert)
+        if self._major >= 4:
+            options.append(_MERGED_BY_HELM)
         return self._run(
             "upgrade",
             self._command.adapted(
@@ -221,7 +228,7 @@ class Helm:
     @functools.cached_property
     def _major(self) -> int:
         major, _, _ = self.version().lstrip("v").partition(".")
-        return int(major)
+        return int(major) if major.isdigit() else 3
 
     def _run(self, what: str, coroutine: Coroutine[Any, Any, Any]) -> float:
         started = time.monotonic()

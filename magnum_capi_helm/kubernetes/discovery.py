@@ -47,7 +47,8 @@ class ServedVersions:
         """
         if kind.fixed:
             return "/".join(filter(None, (kind.group, kind.versions[0])))
-        if pinned := self._pinned.get(kind.name, {}).get("api_version"):
+        pinned = self._pinned.get(kind.name, {}).get("api_version")
+        if pinned and not self._is_gone(kind, pinned):
             return pinned
         served = self._served(kind.group)
         known = [each for each in kind.versions if each in served]
@@ -58,6 +59,18 @@ class ServedVersions:
     def plural(self, kind: kinds.Kind) -> str:
         """Return the name of the kind in a path."""
         return self._pinned.get(kind.name, {}).get("plural_name", kind.plural)
+
+    def _is_gone(self, kind: kinds.Kind, pinned: str) -> bool:
+        """Return whether a group serves other versions than the pinned one.
+
+        Configurations of 1.4.0 pin versions that Cluster API stops to serve.
+        """
+        group, _, version = pinned.rpartition("/")
+        if group != kind.group or self.plural(kind) != kind.plural:
+            # Another provider's kind.
+            return False
+        served = self._served(group)
+        return bool(served) and version not in served
 
     def read_group(self, group: str) -> dict[str, frozenset[str]]:
         """Return the versions of each kind of a group, not from memory.

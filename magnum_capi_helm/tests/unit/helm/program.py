@@ -42,6 +42,9 @@ RELEASE = json.dumps(
 
 
 class HelmTestCase(base.BaseTestCase):
+    #: What ``helm version`` prints; empty: it does what other commands do.
+    version = "v3.20.2"
+
     def setUp(self) -> None:
         super().setUp()
         self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -52,7 +55,9 @@ class HelmTestCase(base.BaseTestCase):
 
     def stub(self, body: str) -> None:
         """Make helm a script that notes how it was called, then does this."""
+        told = shlex.quote(self.version)
         script = f"""#!/bin/sh
+[ "$1" = version ] && [ {told} ] && echo {told} && exit
 cd {shlex.quote(str(self.home))}
 printf '%s\\n' "$@" > argv
 env > environment

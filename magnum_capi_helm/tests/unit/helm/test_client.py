@@ -22,8 +22,11 @@ from magnum_capi_helm.tests.unit.helm import program
 class UpgradeTest(program.HelmTestCase):
     def test_its_time_is_measured(self) -> None:
         self.answers(program.RELEASE)
+        helm = self.helm()
+        # Its version is asked for once.
+        self.upgrade(helm)
         with call.measured() as measured:
-            self.upgrade()
+            self.upgrade(helm)
         self.assertIn("(1 processes)", str(measured))
 
     def test_each_run_is_measured_with_its_command_and_end(self) -> None:
@@ -49,6 +52,7 @@ class UpgradeTest(program.HelmTestCase):
         self.assertRaises(errors.HelmUnreachable, self.upgrade, helm)
         self.assertEqual(
             [
+                ("version", "ok"),
                 ("upgrade", "ok"),
                 ("uninstall", "ReleaseAbsent"),
                 ("upgrade", "HelmUnreachable"),
@@ -315,9 +319,10 @@ class RepositoryTest(program.HelmTestCase):
 
 class VersionTest(program.HelmTestCase):
     def test_it_is_the_output_of_helm(self) -> None:
-        self.answers("v3.16.2\n")
-        self.assertEqual("v3.16.2", self.helm().version())
+        self.answers(program.RELEASE)
+        self.assertEqual("v3.20.2", self.helm().version())
 
     def test_a_helm_that_fails_is_an_error_of_helm(self) -> None:
+        self.version = ""
         self.complains("Error: exec format error")
         self.assertRaises(errors.HelmError, self.helm().version)

@@ -27,10 +27,8 @@ class CommandLineTest(program.HelmTestCase):
         self.answers(program.RELEASE)
         self.upgrade()
         usual = len(self.argv())
-        self.stub(
-            f"case $(head -1 argv) in version) printf {version};; *) printf "
-            f"'%s' '{program.RELEASE}';; esac"
-        )
+        self.version = version
+        self.answers(program.RELEASE)
         self.helm().upgrade(
             "demo-1",
             "magnum-p1",
@@ -42,8 +40,14 @@ class CommandLineTest(program.HelmTestCase):
         return self.argv()[usual - 2 : -2]
 
     def test_nothing_to_convert(self) -> None:
-        self.assertEqual([], self.upgrade_by("v3.20.2"))
-        self.assertNotIn("HELM_PLUGINS", self.environment())
+        for version, options in {
+            "v3.20.2": [],
+            "v4.3.1": ["--server-side=false"],
+            "unreleased": [],
+        }.items():
+            with self.subTest(version):
+                self.assertEqual(options, self.upgrade_by(version))
+                self.assertNotIn("HELM_PLUGINS", self.environment())
 
     def test_helm_3_runs_a_program(self) -> None:
         self.assertEqual(
@@ -65,6 +69,7 @@ class CommandLineTest(program.HelmTestCase):
                 "magnum-capi-helm",
                 "--post-renderer-args=bootstrap.cluster.x-k8s.io",
                 "--post-renderer-args=cluster.x-k8s.io",
+                "--server-side=false",
             ],
             self.upgrade_by("v4.3.1", *_GROUPS),
         )

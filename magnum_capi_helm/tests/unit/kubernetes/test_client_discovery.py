@@ -150,20 +150,31 @@ class DiscoveryTest(base.BaseTestCase):
             transport.asked,
         )
 
-    def test_a_pinned_version_is_not_discovered(self) -> None:
-        pinned = {"api_version": "cluster.x-k8s.io/v1beta1"}
-        management, transport = api.over(
-            api.Answer(200, {"items": []}), Cluster=pinned
-        )
-        management.list(kinds.CLUSTER, "ns")
-        self.assertEqual(
-            [("GET", "cluster.x-k8s.io/v1beta1 in ns clusters")],
-            transport.asked,
-        )
+    def test_a_pinned_version_is_used_while_it_is_served(self) -> None:
+        for served, used in (
+            (BOTH, "v1beta1"),
+            (api.group("v1beta2"), "v1beta2"),
+            (api.unserved(), "v1beta1"),
+        ):
+            with self.subTest(used):
+                management, transport = api.over(
+                    served,
+                    api.Answer(200, {"items": []}),
+                    Cluster={"api_version": "cluster.x-k8s.io/v1beta1"},
+                )
+                management.list(kinds.CLUSTER, "ns")
+                self.assertEqual(
+                    [
+                        ("GET", "/apis/cluster.x-k8s.io"),
+                        ("GET", f"cluster.x-k8s.io/{used} in ns clusters"),
+                    ],
+                    transport.asked,
+                )
 
     def test_kinds_are_pinned_in_the_spelling_of_1_4_0(self) -> None:
         management, transport = api.over(
             api.status(404),
+            api.group("v1alpha7"),
             api.status(404),
             K8sControlPlane={
                 "api_version": "controlplane.cluster.x-k8s.io/v1alpha1",
@@ -183,6 +194,7 @@ class DiscoveryTest(base.BaseTestCase):
                     "controlplane.cluster.x-k8s.io/v1alpha1 in ns "
                     "kamajicontrolplanes/p",
                 ),
+                ("GET", "/apis/infrastructure.cluster.x-k8s.io"),
                 (
                     "GET",
                     "infrastructure.cluster.x-k8s.io/v1alpha7 in ns "

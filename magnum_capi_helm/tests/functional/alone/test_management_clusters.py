@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two management clusters, of which one goes away and comes back."""
+"""Two management clusters, of which one goes away and comes back.
+
+It serves v1beta2 of Cluster API alone, as Cluster API 1.16 will.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,13 @@ from typing import Any
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import planted
 from magnum_capi_helm.tests.functional import programs
 
+_GROUPS = tuple(
+    each.group
+    for each in (kinds.CLUSTER, kinds.CONTROL_PLANE, kinds.CONFIG_TEMPLATE)
+)
 _SILENT = "the management cluster b does not answer"
 
 
@@ -21,6 +29,8 @@ class ManagementClustersTest(base.LabCase):
     def setUp(self) -> None:
         super().setUp()
         self.other = self.second_management()
+        self._serve("v1beta1", False)
+        self.addCleanup(self._serve, "v1beta1", True)
         kubeconfigs = {"a": "driver-kubeconfig", "b": "driver-kubeconfig-b"}
         self.configure_sections(
             {
@@ -28,7 +38,7 @@ class ManagementClustersTest(base.LabCase):
                     "management_clusters": "a,b",
                     # A helm whose server stops leaves a revision behind that
                     # is waited for, for as long as helm may take.
-                    "helm_timeout": "60",
+                    "helm_timeout": "30",
                 },
                 **{
                     f"capi_helm_management_{name}": {
@@ -41,6 +51,16 @@ class ManagementClustersTest(base.LabCase):
                 },
             }
         )
+
+    def _serve(self, version: str, served: bool) -> None:
+        """Whether b serves a version of Cluster API's kinds."""
+        text = planted.kubectl("get", "crd", "--output=json")
+        for crd in json.loads(text)["items"]:
+            if crd["spec"]["group"] in _GROUPS:
+                for each in crd["spec"]["versions"]:
+                    if each["name"] == version:
+                        each["served"] = served
+                planted.kubectl("replace", given=crd)
 
     def in_zone(self, template: str, zone: str) -> str:
         """A new cluster whose machines are in a zone."""

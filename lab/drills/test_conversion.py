@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cluster API stops serving v1beta1 below ten clusters."""
+"""Cluster API stops serving v1beta1 below eleven clusters.
+
+``CONVERSION_HELM=PROGRAM``: with another helm than the lab's own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 import json
+import os
 import time
 from typing import Any
 
@@ -69,16 +73,21 @@ CLUSTERS: Mapping[
     "unhealed": ({"auto_healing_enabled": "false"}, {}, {}),
     "monitored": ({"monitoring_enabled": "true"}, {}, {}),
     "grouped": ({}, {}, {}),
+    "adopted": ({}, {}, {}),
 }
+_PREDECESSOR = "1.4.0"
 
 
 class ConversionTest(planes.PlaneCase):
-    """Ten clusters of all kinds, made while v1beta1 was served."""
+    """Eleven clusters of all kinds, made while v1beta1 was served."""
 
-    record = "conversion"
+    helm = os.environ.get("CONVERSION_HELM")
+    record = "conversion-other-helm" if helm else "conversion"
 
     def setUp(self) -> None:
         super().setUp()
+        if self.helm:
+            self.addCleanup(programs.lab, "restart", "magnum")
         # Last of all, when no cluster is left.
         self.addCleanup(self._managers, _BEFORE)
 
@@ -103,17 +112,35 @@ class ConversionTest(planes.PlaneCase):
             for name, (labels, fields, _) in CLUSTERS.items()
         }
         began = time.monotonic()
-        self.clusters = {
-            name: self.cluster(
-                self.templates[name], name=self.unique(name), **fields
-            )
-            for name, (*_, fields) in CLUSTERS.items()
+        programs.lab("restart", "magnum", "--driver", _PREDECESSOR)
+        self.clusters = {"adopted": self._made("adopted")}
+        self._settled(self.clusters)
+        self._start_this_driver()
+        self.clusters |= {
+            name: self._made(name)
+            for name in CLUSTERS
+            if name not in self.clusters
         }
         self._settled(self.clusters)
         self._nodegroup("grouped", "POST", "")
         self.until(lambda: self._has_group("grouped"), 240)
-        self._tell(f"ten clusters are complete: {', '.join(CLUSTERS)}", began)
+        self._tell(
+            f"eleven clusters are complete: {', '.join(CLUSTERS)}", began
+        )
+        self.tell(f"  adopted: made by magnum-capi-helm {_PREDECESSOR}")
         self.before = self._machines()
+
+    def _made(self, name: str) -> str:
+        *_, fields = CLUSTERS[name]
+        template = self.templates[name]
+        return self.cluster(template, name=self.unique(name), **fields)
+
+    def _start_this_driver(self) -> None:
+        helm = ("--helm", self.helm) if self.helm else ()
+        programs.lab("restart", "magnum", *helm)
+        if self.helm:
+            version = programs.run(self.helm, "version", "--short").strip()
+            self.tell(f"helm {version}")
 
     def _checked(self, target: str) -> None:
         """Check that the next operation repairs each cluster."""
@@ -123,7 +150,7 @@ class ConversionTest(planes.PlaneCase):
         for name, each in self.clusters.items():
             self.assertEqual("repaired", states.get(each), name)
         self.tell(f"$ magnum-capi-helm {' '.join(command)}")
-        self.tell("  all ten: repaired")
+        self.tell("  all eleven: repaired")
 
     def _change_the_plane(self) -> None:
         words = ("freeze", "--reason", _REASON, "--apply")
@@ -143,7 +170,7 @@ class ConversionTest(planes.PlaneCase):
         self.tell("$ magnum-capi-helm management-cluster thaw --apply")
         self.until(self._are_healthy, 240)
         self.assertEqual(self.before, self._machines())
-        self.tell("all ten are HEALTHY, with the machines of before")
+        self.tell("all eleven are HEALTHY, with the machines of before")
 
     # Afterwards
 

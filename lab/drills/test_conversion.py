@@ -188,10 +188,13 @@ class ConversionTest(planes.PlaneCase):
         self.before = now
 
     def _upgrade_to_the_same(self) -> None:
-        """Upgrade each cluster to its template; no machine is replaced."""
+        """Upgrade clusters to their templates; no machine is replaced.
+
+        The first upgrade of a cluster of 1.4.0 replaces its machines.
+        """
         self._done(
-            "upgrade CLUSTER TEMPLATE, to its own",
-            CLUSTERS,
+            "upgrade CLUSTER TEMPLATE, to its own, of ten",
+            [name for name in CLUSTERS if name != "adopted"],
             lambda each: self.upgrade(each, self._template_of(each)),
         )
         self.assertEqual(self.before, self._machines())
@@ -201,7 +204,7 @@ class ConversionTest(planes.PlaneCase):
         return str(self.row(cluster)["cluster_template_id"])
 
     def _upgrade_kubernetes(self) -> None:
-        names = ["plain", "older"]
+        names = ["plain", "older", "adopted"]
         self._done(
             "upgrade CLUSTER TEMPLATE, to 1.35.1",
             names,
@@ -213,7 +216,7 @@ class ConversionTest(planes.PlaneCase):
             now = self.machines(self.clusters[name])
             self.assertEqual(set(), self.before[name].keys() & now.keys())
             self.assertEqual(len(self.before[name]), len(now))
-        self.tell(f"  {' and '.join(names)}: all machines are new")
+        self.tell(f"  {', '.join(names)}: all machines are new")
         self.before = self._machines()
 
     def _change_nodegroups(self) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 from magnum_capi_helm.chart import diff
@@ -166,11 +167,13 @@ class RepairTest(test_resize.ResizeCase):
         secret = self.plane.get(kinds.SECRET, self.namespace, record)
         assert secret is not None
         body = encoding.unpack(base64.b64decode(secret["data"]["release"]))
-        old = f"apiVersion: {group}v1beta1"
-        self.assertIn(old, body["manifest"])
-        body["manifest"] = body["manifest"].replace(
-            old, f"apiVersion: {group}{version}"
+        body["manifest"], count = re.subn(
+            # What the driver has converted is JSON.
+            rf'(apiVersion"?: "?{group})v1beta\d',
+            rf"\g<1>{version}",
+            body["manifest"],
         )
+        self.assertGreater(count, 0)
         text = base64.b64encode(encoding.pack(body).encode()).decode()
         secret["data"]["release"] = text
         self.plane.replace(kinds.SECRET, secret)

@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import release as releases
@@ -82,9 +83,10 @@ class TemplatesTest(base.LabCase):
 
     def _dry_run(self, objects: str) -> str:
         """What the API server has against the objects; empty if nothing."""
+        converted = manifests.converted(objects, self._converted_groups())
         ours = [
             each
-            for each in yaml.safe_load_all(objects)
+            for each in yaml.safe_load_all(converted)
             if each and ".x-k8s.io/" in each["apiVersion"]
         ]
         try:
@@ -102,6 +104,17 @@ class TemplatesTest(base.LabCase):
         except AssertionError as refused:
             return str(refused)
         return ""
+
+    def _converted_groups(self) -> list[str]:
+        return [
+            kind.group
+            for kind in (
+                kinds.CLUSTER,
+                kinds.CONTROL_PLANE,
+                kinds.CONFIG_TEMPLATE,
+            )
+            if "v1beta1" not in self.plane.served(kind.group)[kind.name]
+        ]
 
     def _run(self, *command: str, text: str) -> str:
         done = subprocess.run(

@@ -56,11 +56,16 @@ class ManagementClustersTest(base.LabCase):
         """Whether b serves a version of Cluster API's kinds."""
         text = planted.kubectl("get", "crd", "--output=json")
         for crd in json.loads(text)["items"]:
-            if crd["spec"]["group"] in _GROUPS:
-                for each in crd["spec"]["versions"]:
-                    if each["name"] == version:
-                        each["served"] = served
-                planted.kubectl("replace", given=crd)
+            if crd["spec"]["group"] not in _GROUPS:
+                continue
+            for index, each in enumerate(crd["spec"]["versions"]):
+                if each["name"] != version:
+                    continue
+                path = f"/spec/versions/{index}/served"
+                patch = [{"op": "replace", "path": path, "value": served}]
+                name = f"crd/{crd['metadata']['name']}"
+                words = ("--type=json", f"--patch={json.dumps(patch)}")
+                planted.kubectl("patch", name, *words)
 
     def in_zone(self, template: str, zone: str) -> str:
         """A new cluster whose machines are in a zone."""

@@ -330,6 +330,9 @@ class ConversionTest(planes.PlaneCase):
     def _managers(self, release: str) -> None:
         """Run the managers of a release, after its CRDs."""
         programs.lab("up", "--cluster-api", release, seconds=_LONGEST)
+        if self.helm:
+            # It has started Magnum anew, with the lab's own.
+            programs.lab("restart", "magnum", "--helm", self.helm)
 
     def _tell(self, text: str, began: float) -> None:
         self.tell(f"{text}, after {time.monotonic() - began:.0f} s")

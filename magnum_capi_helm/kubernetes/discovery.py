@@ -63,7 +63,7 @@ class ServedVersions:
     def _is_gone(self, kind: kinds.Kind, pinned: str) -> bool:
         """Return whether a group serves other versions than the pinned one.
 
-        Configurations of 1.4.0 pin versions that Cluster API stops to serve.
+        Configurations of 1.4.0 pin versions that Cluster API stops serving.
         """
         group, _, version = pinned.rpartition("/")
         if group != kind.group or self.plural(kind) != kind.plural:

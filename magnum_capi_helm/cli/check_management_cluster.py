@@ -33,6 +33,7 @@ from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
+from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import requested_labels
@@ -460,7 +461,7 @@ def _served(
     A group that the target does not name stays as it is.
     """
     if target is None:
-        return helm_run.served(rt, apis)
+        return converting.served(rt, apis)
     return {
         (each.group, each.kind): target.get(each.group, {each.version})
         for each in apis

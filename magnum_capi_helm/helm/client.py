@@ -184,21 +184,30 @@ class Helm:
         *,
         live: bool = False,
         hooks: bool = False,
+        convert: Collection[str] = (),
     ) -> tuple[dict[str, Any], ...]:
         """Return the objects that the chart makes of values; write nothing.
 
         :param chart: path of a chart on this host
         :param live: as an upgrade: the chart's ``lookup`` reads live objects
         :param hooks: with the objects of hooks, which are in no manifest
+        :param convert: API groups whose objects are applied in v1beta2; helm
+            4, which asks the API server for the kind of each live object,
+            returns them so, and helm 3 in the chart's version
         :raises HelmError: the chart refuses the values
+        :raises ChartStranded: a version is not served, says helm 4
         :raises ManifestUnreadable: helm's output is not YAML
         """
         command = ["template", release, chart, "--namespace", namespace]
         command += ["--values", "-"]
         command += ["--dry-run=server", "--is-upgrade"] if live else []
         command.append("--skip-tests" if hooks else "--no-hooks")
-        stdin = json.dumps(values).encode()
-        run = self._command.run(command, stdin)
+        variables: Mapping[str, str] = {}
+        if convert and self._major >= 4:
+            words, variables = post_renderer.options(self._major, convert)
+            command += words
+        helm = self._command.adapted(variables=variables)
+        run = helm.run(command, json.dumps(values).encode())
         text = self._answer("template", run).decode()
         try:
             return encoding.objects(text)

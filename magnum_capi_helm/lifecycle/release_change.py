@@ -32,7 +32,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
@@ -191,9 +191,7 @@ def dry_run(
         ask them
     """
     try:
-        helm_run.converting_unserved(
-            release.runtime, lambda: _dry_run(release, objects)
-        )
+        converting.run(release.runtime, lambda: _dry_run(release, objects))
     except errors.ManagementError as error:
         if error.retriable or responses.is_about_the_user(error):
             raise
@@ -206,7 +204,7 @@ def _dry_run(
     release: releases.Release, objects: Iterable[releases.Object]
 ) -> None:
     management, namespace = release.runtime.management, release.namespace
-    for each in helm_run.as_applied(release.runtime, objects):
+    for each in converting.as_applied(release.runtime, objects):
         kind = kinds.rendered(each)
         if kind is None:
             continue

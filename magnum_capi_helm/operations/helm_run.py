@@ -18,12 +18,11 @@ helm again; as long as all versions are served, that costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import time
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import manifests
@@ -34,6 +33,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -78,7 +78,11 @@ def upgrade(
 
     try:
         seconds, migrated = _run(
-            release, lambda: _converting(release, desired, run), last_deployed
+            release,
+            lambda: converting.run_helm(
+                rt, run, lambda: release.render(desired, live=False)
+            ),
+            last_deployed,
         )
     except errors.HelmBusy:
         # It began none.
@@ -182,20 +186,6 @@ def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
     return (deployed or revisions)[-1]
 
 
-def served(
-    rt: runtime.Runtime, apis: Iterable[api_versions.Api]
-) -> api_versions.ServedKinds:
-    """Return the versions in which a management cluster serves some kinds.
-
-    :raises ManagementUnreachable: no answer
-    """
-    return {
-        (group, kind): versions
-        for group in {each.group for each in apis}
-        for kind, versions in rt.management.served(group).items()
-    }
-
-
 def _run(
     release: releases.Release,
     helm: Callable[[], float],
@@ -211,107 +201,6 @@ def _run(
     return helm(), True
 
 
-def _converting(
-    release: releases.Release,
-    desired: desired_state.DesiredState,
-    helm: Callable[[], float],
-) -> float:
-    """Run helm, once more if the chart's versions have to be converted.
-
-    :raises ChartStranded: the driver does not convert these versions
-    :raises Unconvertible: a field can't be kept; nothing was written
-    """
-    try:
-        return _explained(release, desired, helm)
-    except errors.ChartStranded:
-        if not learn_conversion(release.runtime):
-            raise
-    return _explained(release, desired, helm)
-
-
-def learn_conversion(rt: runtime.Runtime) -> bool:
-    """Find the groups whose objects have to be converted from now on.
-
-    :returns: whether they are others than were known
-    :raises ManagementUnreachable: no answer
-    """
-    groups = _convertible_groups(rt)
-    if groups == rt.converted_groups:
-        return False
-    LOG.warning(
-        "API groups that serve %s and not %s, so that the driver converts "
-        "what charts make: %s",
-        conversion.NEW,
-        conversion.OLD,
-        ", ".join(sorted(groups)) or "none",
-    )
-    rt.converted_groups = groups
-    return True
-
-
-def converting_unserved(rt: runtime.Runtime, work: Callable[[], None]) -> None:
-    """Run ``work``, and once more if a version was not served.
-
-    Before the second time the driver learns what it has to convert.
-
-    :raises ManagementUnserved: the driver does not convert these versions
-    """
-    try:
-        work()
-        return
-    except errors.ManagementUnserved:
-        if not learn_conversion(rt):
-            raise
-    work()
-
-
-def as_applied(
-    rt: runtime.Runtime, objects: Iterable[releases.Object]
-) -> Iterator[releases.Object]:
-    """Yield rendered objects as helm applies them.
-
-    :raises Unconvertible: a field can't be kept
-    """
-    for each in objects:
-        api = api_versions.api(each["apiVersion"], each["kind"])
-        fits = conversion.converts(api, conversion.NEW)
-        if fits and api.group in rt.converted_groups:
-            yield conversion.convert(each)
-        else:
-            yield each
-
-
-def _explained(
-    release: releases.Release,
-    desired: desired_state.DesiredState,
-    helm: Callable[[], float],
-) -> float:
-    """Run helm; find out why it could not convert: helm 4 does not say it."""
-    try:
-        return helm()
-    except errors.Unconvertible:
-        # as_applied raises the error of the first object that does not fit.
-        list(as_applied(release.runtime, release.render(desired)))
-        raise
-
-
-def _convertible_groups(rt: runtime.Runtime) -> frozenset[str]:
-    """Return the groups that are served in the converted version alone."""
-    kinds_served = served(
-        rt,
-        (
-            api_versions.Api(group, conversion.OLD, kind)
-            for group, kind in conversion.TABLES
-        ),
-    )
-    return frozenset(
-        group
-        for group, kind in conversion.TABLES
-        if conversion.NEW in (versions := kinds_served.get((group, kind), ()))
-        and conversion.OLD not in versions
-    )
-
-
 def _migrate(release: releases.Release, version: int) -> bool:
     """Write served API versions into the record of a revision.
 
@@ -323,7 +212,7 @@ def _migrate(release: releases.Release, version: int) -> bool:
     if record is None:
         return False
     apis = manifests.apis(record.manifest)
-    plan = api_versions.plan_repair(apis, served(rt, apis))
+    plan = api_versions.plan_repair(apis, converting.served(rt, apis))
     if plan.lost:
         raise errors.ReleaseStranded(
             f"release {name} can't be changed: "

@@ -32,6 +32,7 @@ from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import converting
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import view
 
@@ -303,19 +304,28 @@ class Release:
     def render(
         self, desired: desired_state.DesiredState, *, live: bool = True
     ) -> tuple[Object, ...]:
-        """Return the objects of the chart, in the chart's API versions.
+        """Return the objects of the chart.
 
-        :param live: let the chart look up objects, as an upgrade does
-        :raises HelmError: the chart does not accept the values
+        :param live: as an upgrade: the chart looks up objects, and versions
+            that are not served are converted as far as the driver knows them;
+            else the objects have the chart's versions
+        :raises HelmError: the chart does not accept the values, or a field
+            can't be kept
         """
         rt = self.runtime
-        return rt.helm.render(
+        render = functools.partial(
+            rt.helm.render,
             self.release,
             self.namespace,
             rt.charts.ensure(desired.chart),
             values.stamped(desired.values, desired.fingerprint),
-            live=live,
         )
+        if not live:
+            return render()
+        objects = converting.run_helm(
+            rt, lambda: render(live=True, convert=rt.converted_groups), render
+        )
+        return tuple(converting.as_applied(rt, objects))
 
     # The Secret
 

@@ -25,7 +25,7 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -104,9 +104,7 @@ def repair(release: releases.Release) -> None:
         return
     if cluster is None or view.deleting(cluster):
         return
-    helm_run.converting_unserved(
-        release.runtime, lambda: _compare(release, record.objects)
-    )
+    converting.run(release.runtime, lambda: _compare(release, record.objects))
     for each in revisions:
         if each.harmful:
             helm_records.mark_repaired(management, *scope, each.version)
@@ -122,7 +120,7 @@ def _compare(
     management, scope = release.runtime.management, release.scope
     manifest = {
         (kind, view.name_of(each)): each
-        for each in helm_run.as_applied(release.runtime, objects)
+        for each in converting.as_applied(release.runtime, objects)
         if (kind := _kind(each)) is not None
     }
     _restore(management, scope, manifest)

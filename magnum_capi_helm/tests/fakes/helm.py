@@ -130,18 +130,22 @@ def is_kept(obj: api_server.Object) -> bool:
 def look_up(
     client: management.FakeManagement,
     objects: Iterable[api_server.Object],
-    which: str,
+    manifest: str,
 ) -> None:
     """Look up what an upgrade is about.
 
-    :param which: ``current`` or ``new``
+    :param manifest: as helm names it: ``current release manifest``, ``new
+        release manifest``, or of helm 4's template ``release manifest``
     :raises HelmError: there is an object that is not served as it is named
     """
     if why := _unmapped(client, objects):
         text = (
-            "Error: UPGRADE FAILED: unable to build kubernetes objects from "
-            f"{which} release manifest: [{', '.join(why)}]"
+            f"unable to build kubernetes objects from {manifest}: "
+            f"[{', '.join(why)}]"
         )
+        if manifest == "release manifest":
+            raise complaints.translated("template", f"Error: {text}".encode())
+        text = f"Error: UPGRADE FAILED: {text}"
         raise complaints.translated("upgrade", text.encode())
 
 
@@ -277,8 +281,8 @@ class FakeHelm(FakeRepository):
             labels=history[-1]["labels"] if history else {},
             converted=frozenset(convert),
         )
-        look_up(self._client, _compared(history), "current")
-        look_up(self._client, revision.objects(), "new")
+        look_up(self._client, _compared(history), "current release manifest")
+        look_up(self._client, revision.objects(), "new release manifest")
         self._server.create(kinds.SECRET, revision.record())
         self._finish(revision, history, outcome)
         return 0.0
@@ -318,6 +322,7 @@ class FakeHelm(FakeRepository):
         *,
         live: bool = False,
         hooks: bool = False,
+        convert: Collection[str] = (),
     ) -> tuple[dict[str, Any], ...]:
         """As the real one; the chart of an addon is one Pod."""
         if live and not self._client.answers:
@@ -333,6 +338,14 @@ class FakeHelm(FakeRepository):
             raise self.refusal(f"helm template: {self.refused}")
         build = {**_build(chart), **self.otherwise}
         made = fake_chart.render(release, namespace, dict(values), build)
+        if live and self.installed.startswith("v4"):
+            try:
+                made = records.post_rendered(made, convert)
+            except errors.Unconvertible:
+                raise errors.Unconvertible(
+                    "helm template: error while running post render on files"
+                ) from None
+            look_up(self._client, made, "release manifest")
         return tuple(json.loads(json.dumps(made)))
 
     def _outcome(self) -> Outcome:

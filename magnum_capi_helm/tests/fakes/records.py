@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Collection
 import dataclasses
 import gzip
 import json
@@ -18,6 +19,16 @@ from magnum_capi_helm.tests.fakes import chart
 
 #: Between the documents of a manifest, each of them JSON, which is YAML.
 SEPARATOR = "\n---\n"
+
+
+def post_rendered(
+    objects: list[api_server.Object], groups: Collection[str]
+) -> list[api_server.Object]:
+    """Return what the post-renderer makes of a chart's objects."""
+    if not groups:
+        return objects
+    text = SEPARATOR.join(map(json.dumps, objects))
+    return [*encoding.objects(manifests.converted(text, groups))]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,10 +54,7 @@ class Revision:
         objects = chart.render(
             self.release, self.namespace, self.values, self.build
         )
-        if not self.converted:
-            return objects
-        text = SEPARATOR.join(map(json.dumps, objects))
-        return [*encoding.objects(manifests.converted(text, self.converted))]
+        return post_rendered(objects, self.converted)
 
     def record(self) -> api_server.Object:
         """The Secret in which helm keeps it."""

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import time
+from typing import Any
 from unittest import mock
 
 from magnum_capi_helm.helm import client
@@ -252,7 +253,7 @@ class PullTest(program.HelmTestCase):
 
 
 class RenderTest(program.HelmTestCase):
-    def _render(self, **how: bool) -> tuple[object, str]:
+    def _render(self, **how: Any) -> tuple[object, str]:
         """Return the objects and the command line."""
         self.answers("kind: Größe\n---\n# empty\n---\nkind: Pod")
         chart = "/store/c.tgz"

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import pathlib
 from typing import Any
 
@@ -100,8 +100,9 @@ class Helm(client.Helm):
         *,
         live: bool = False,
         hooks: bool = False,
+        convert: Collection[str] = (),
     ) -> tuple[dict[str, Any], ...]:
-        assert hooks and not live
+        assert hooks and not live and not convert
         self.rendered.append((release, namespace, chart, values))
         for name, manifest in self.manifests.items():
             if pathlib.Path(chart).name.startswith(name):

@@ -79,6 +79,28 @@ class CommandLineTest(program.HelmTestCase):
             sys.executable, environment["MAGNUM_CAPI_HELM_PYTHON"]
         )
 
+    def test_a_template_of_helm_4_alone_is_converted(self) -> None:
+        for version, options in {
+            "v3.20.2": [],
+            "v4.3.1": [
+                "--post-renderer",
+                "magnum-capi-helm",
+                "--post-renderer-args=cluster.x-k8s.io",
+            ],
+        }.items():
+            with self.subTest(version):
+                self.version = version
+                self.answers("kind: Pod")
+                self.helm().render(
+                    "r", "n", "c", {}, live=True, convert=_GROUPS[:1]
+                )
+                argv = self.argv()
+                last = argv.index("--no-hooks") + 1
+                self.assertEqual(options, argv[last:-2])
+                self.assertEqual(
+                    bool(options), "HELM_PLUGINS" in self.environment()
+                )
+
     def test_the_plugin_is_what_helm_4_looks_for(self) -> None:
         self.assertEqual(
             {

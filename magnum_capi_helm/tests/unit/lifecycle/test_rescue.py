@@ -338,6 +338,14 @@ class ConvertedTest(stranded.StrandedTestCase):
         ]
 
 
+class ConvertedByHelm4Test(ConvertedTest):
+    """helm 4 asks for the kind of each object when it only renders, too."""
+
+    def strand(self) -> None:
+        super().strand()
+        self.helm.installed = "v4.3.1"
+
+
 class NewClusterTest(base.FlowTestCase):
     """The management cluster has served v1beta2 alone from the start."""
 

@@ -4,7 +4,8 @@
 
 Only the standard library may be imported here and by the modules imported
 here: addon_provider, choices, cluster_api, definitions, errors, environment,
-golang, layout, lock, programs, progress, stamps, steps, tools, virtualenv.
+golang, layout, lock, programs, progress, stamps, steps, tools, virtualenv,
+nodes.mode, nodes.system.
 """
 
 import os
@@ -20,6 +21,7 @@ from lab import programs
 from lab import progress
 from lab import steps
 from lab import virtualenv
+from lab.nodes import system
 
 _DRIVER = "driver"
 
@@ -29,14 +31,20 @@ def inside() -> bool:
     return pathlib.Path(sys.prefix) == layout.VENV
 
 
-def prepare(other: programs.Other, *, with_driver: bool = True) -> None:
+def prepare(
+    other: programs.Other, *, with_driver: bool = True, nodes: bool = False
+) -> None:
     """Install packages and the driver while the programs are built.
 
     :param other: the Cluster API that is to run in place of the lab's own
+    :param nodes: build the systems of machines as well
     """
     todo = [
         each for each in _todo(other) if with_driver or each.name != _DRIVER
     ]
+    if nodes and not system.ready():
+        needs = frozenset({"programs"})
+        todo.append(steps.Step("systems of machines", system.build, needs))
     if todo:
         steps.run(todo, progress.Board(sys.stdout, len(todo)))
 

@@ -25,10 +25,18 @@ def parser() -> argparse.ArgumentParser:
 
     _up(add)
     build = add("build", "build programs and packages, and start nothing")
+    build.add_argument(
+        "--nodes", action="store_true", help="build machines, too"
+    )
     _cluster_api(build, "build that Cluster API, too")
     demo = add("demo", "show a cluster from its creation to its deletion")
     demo.add_argument(
         "--keep", action="store_true", help="leave the cluster running"
+    )
+    demo.add_argument(
+        "--nodes",
+        action=argparse.BooleanOptionalAction,
+        help="let servers be machines that run, as of up",
     )
     test = add("test", "run all tests of the project")
     test.add_argument(
@@ -73,6 +81,12 @@ def _up(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         action="store_true",
         help="run Horizon with magnum-ui, too, and have Debian's Chromium for"
         " its tests (root installs it when it is missing)",
+    )
+    up.add_argument(
+        "--nodes",
+        action=argparse.BooleanOptionalAction,
+        help="let servers be machines that run, with kubelets and pods; needs"
+        " root, and stays so until --no-nodes",
     )
     _cluster_api(up, "run that Cluster API; it stays the one that runs")
 

@@ -15,6 +15,7 @@ from lab import lock
 from lab import magnums
 from lab import steps
 from lab import virtualenv
+from lab.nodes import mode
 
 _CHANGING = frozenset(
     {"build", "up", "demo", "start", "stop", "restart", "down", "wipe"}
@@ -62,20 +63,30 @@ def _choose(options: argparse.Namespace) -> int:
         addon_provider.choose()
     if options.command == "build":
         # Not the driver: two that install it at once spoil its metadata.
-        bootstrap.prepare(_other(options), with_driver=False)
+        bootstrap.prepare(
+            _other(options), with_driver=False, nodes=options.nodes
+        )
         return 0
     if options.command in _STARTING:
-        bootstrap.prepare(_other(options))
-    if options.command == "up" and options.cluster_api:
-        cluster_api.CHOICE.write(options.cluster_api)
-    if options.command == "up" and options.magnum:
-        magnums.CHOICE.write(options.magnum)
+        if options.nodes is not None:
+            mode.choose(nodes=options.nodes)
+        bootstrap.prepare(_other(options), nodes=mode.chosen())
+    if options.command == "up":
+        _remember(options)
     if options.command in _STOPPING and not virtualenv.usable():
         return _dispatch(options, held)
     if not bootstrap.inside():
         bootstrap.enter(held)
     environment.enter()
     return _dispatch(options, held)
+
+
+def _remember(options: argparse.Namespace) -> None:
+    """Have from now on what this start asks for."""
+    if options.cluster_api:
+        cluster_api.CHOICE.write(options.cluster_api)
+    if options.magnum:
+        magnums.CHOICE.write(options.magnum)
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -16,6 +16,7 @@ from lab import manifests
 from lab import planes
 from lab import programs
 from lab import service
+from lab.nodes import mode
 
 # Ports of the first plane.
 _ETCD_PORT = 12379
@@ -41,7 +42,7 @@ def services(plane: planes.Plane) -> list[service.Service]:
         _api_server(plane),
         _controller_manager(plane),
         *(_manager(plane, name) for name in _MANAGERS),
-        _labinfra(plane),
+        *([] if mode.chosen() else [labinfra(plane)]),
         *([addons(plane)] if addon_provider.chosen() else []),
     ]
 
@@ -169,7 +170,8 @@ def _manager(plane: planes.Plane, name: str) -> service.Service:
     )
 
 
-def _labinfra(plane: planes.Plane) -> service.Service:
+def labinfra(plane: planes.Plane) -> service.Service:
+    """The inside of machines, where they are simulated."""
     port = plane.port(_LABINFRA_PORT)
     health = f"127.0.0.1:{port}"
     return service.Service(

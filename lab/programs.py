@@ -123,28 +123,37 @@ def _current(name: str) -> str:
     return name
 
 
-@functools.cache
-def _flags() -> str:
-    """Linker flags that tell the programs their versions.
+def version_flags(kubernetes: str) -> str:
+    """Linker flags that tell Kubernetes' programs their version.
 
     Without them the API server says v0.0.0 and the core manager refuses it.
     """
-    required = versions((PLANE / "go.mod").read_text())
-    kubernetes = required[_KUBERNETES]
-    minor = kubernetes.split(".")[1]
     base = "k8s.io/component-base/version"
     values = {
         f"{base}.gitVersion": kubernetes,
         f"{base}.gitMajor": "1",
-        f"{base}.gitMinor": minor,
+        f"{base}.gitMinor": kubernetes.split(".")[1],
         f"{base}.gitTreeState": "clean",
         f"{base}.gitCommit": "lab",
         f"{base}.buildDate": "2026-01-01T00:00:00Z",
+    }
+    return _linked_in(values)
+
+
+def _linked_in(values: dict[str, str]) -> str:
+    return " ".join(f"-X {name}={value}" for name, value in values.items())
+
+
+@functools.cache
+def _flags() -> str:
+    """Linker flags that tell the programs their versions."""
+    required = versions((PLANE / "go.mod").read_text())
+    others = {
         _VERSION: required[CLUSTER_API],
         f"{_HELM}/internal/version.version": required[_HELM],
     }
-    words = (f"-X {name}={value}" for name, value in values.items())
-    return " ".join(["-s", "-w", *words])
+    kubernetes = version_flags(required[_KUBERNETES])
+    return f"-s -w {kubernetes} {_linked_in(others)}"
 
 
 def stamp(name: str) -> pathlib.Path:

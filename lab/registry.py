@@ -14,6 +14,8 @@ from lab import service
 from lab.cloud import services
 from lab.ha import everything as ha
 from lab.horizon import dashboard
+from lab.nodes import mode
+from lab.nodes import services as node_services
 
 
 @functools.cache
@@ -21,12 +23,14 @@ def everything() -> dict[str, service.Service]:
     """Name -> service, of every management cluster that there may be."""
     found = [
         *(one for plane in planes.ALL for one in management.services(plane)),
+        *(management.labinfra(plane) for plane in planes.ALL),
         *addon_providers(),
         postgres.server(),
         charts.server(),
         *services.services(),
         *ha.services(),
         dashboard.server(),
+        *node_services.services(),
     ]
     return {one.name: one for one in found}
 
@@ -64,6 +68,11 @@ def in_use() -> list[service.Service]:
         others.append(dashboard.server())
     if not addon_provider.chosen():
         others += addon_providers()
+    if mode.chosen():
+        # Machines that run need nobody to play them.
+        others += [management.labinfra(plane) for plane in planes.ALL]
+    else:
+        others += node_services.services()
     for plane in planes.ALL:
         if plane not in used:
             others += management.services(plane)

@@ -20,6 +20,8 @@ from lab import errors
 from lab import layout
 from lab.cloud import config
 from lab.cloud import services
+from lab.nodes import mode
+from lab.nodes import programs
 
 USERS = ("demo", "other")
 # Name: vcpus, MB of memory. labinfra reads "stuck" in the name.
@@ -35,6 +37,11 @@ IMAGES = {
     "ubuntu-v1.34.2": {"os_distro": "ubuntu", "kube_version": "v1.34.2"},
     "ubuntu-v1.35.1": {"os_distro": "ubuntu", "kube_version": "v1.35.1"},
     "ubuntu-no-version": {"os_distro": "ubuntu"},
+}
+# Those of machines that run.
+_SYSTEMS = {
+    f"ubuntu-{version}": {"os_distro": "ubuntu", "kube_version": version}
+    for version in programs.kubernetes()
 }
 VOLUME_TYPE = "ssd"
 # Addresses of the external network. On loopback, labinfra can listen on a
@@ -56,6 +63,8 @@ def connect(user: str) -> openstack.connection.Connection:
         user_domain_id="default",
         project_domain_id="default",
         region_name=config.REGION,
+        # The public one changes with the kind of servers.
+        interface="internal",
     )
 
 
@@ -78,6 +87,7 @@ def fill_identity() -> None:
         "service",
         domain_id="default",
     )
+    _endpoints(identity, "keystone", "identity", config.KEYSTONE)
     for name, (kind, url) in services.catalogue().items():
         user = _user(identity, name, project)
         # Neutron lets only services change the binding profile of a port.
@@ -118,14 +128,22 @@ def _endpoints(identity: Any, name: str, kind: str, url: str) -> None:
     entry = _ensure(
         identity.find_service, identity.create_service, name, type=kind
     )
-    known = {e.interface for e in identity.endpoints(service_id=entry.id)}
-    for interface in {"public", "internal"} - known:
-        identity.create_endpoint(
-            service_id=entry.id,
-            interface=interface,
-            region_id=config.REGION,
-            url=url,
-        )
+    known = {
+        each.interface: each
+        for each in identity.endpoints(service_id=entry.id)
+    }
+    urls = {"public": mode.public(url), "internal": url}
+    for interface, wanted in urls.items():
+        endpoint = known.get(interface)
+        if endpoint is None:
+            identity.create_endpoint(
+                service_id=entry.id,
+                interface=interface,
+                region_id=config.REGION,
+                url=wanted,
+            )
+        elif endpoint.url != wanted:
+            identity.update_endpoint(endpoint, url=wanted)
 
 
 def fill_network() -> None:
@@ -140,21 +158,41 @@ def fill_network() -> None:
         provider_network_type="flat",
         provider_physical_network="public",
     )
-    _ensure(
-        network.find_subnet,
-        network.create_subnet,
-        "public",
-        network_id=public.id,
-        cidr=_PUBLIC,
-        ip_version=4,
-        is_dhcp_enabled=False,
-    )
+    cidr = mode.NETWORK if mode.chosen() else _PUBLIC
+    subnet = network.find_subnet("public")
+    if subnet is not None and subnet.cidr != cidr:
+        _delete_unused(network, subnet)
+        subnet = None
+    if subnet is None:
+        network.create_subnet(
+            name="public",
+            network_id=public.id,
+            cidr=cidr,
+            ip_version=4,
+            is_dhcp_enabled=False,
+        )
+
+
+def _delete_unused(network: Any, subnet: Any) -> None:
+    """Delete the subnet of the other kind of servers.
+
+    :raises LabError: clusters use it
+    """
+    try:
+        network.delete_subnet(subnet)
+    except exceptions.ConflictException as error:
+        raise errors.LabError(
+            f"routers or floating IPs use the network {subnet.cidr}",
+            hint="Delete all clusters before you change between servers that"
+            " are simulated and machines that run, or wipe the lab.",
+        ) from error
 
 
 def fill_images() -> None:
-    """Images without bytes to speak of: machines are simulated."""
+    """Images without bytes to speak of: the lab knows them by name."""
     image = connect("admin").image
-    for name, properties in IMAGES.items():
+    systems = _SYSTEMS if mode.chosen() else {}
+    for name, properties in {**IMAGES, **systems}.items():
         _ensure(
             image.find_image,
             image.create_image,
@@ -162,7 +200,7 @@ def fill_images() -> None:
             disk_format="raw",
             container_format="bare",
             visibility="public",
-            data=b"machines are simulated",
+            data=b"the lab knows it by name",
             **properties,
         )
 

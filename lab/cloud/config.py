@@ -8,6 +8,7 @@ import shutil
 from lab import charts
 from lab import layout
 from lab import postgres
+from lab.nodes import mode
 
 KEYSTONE = "http://127.0.0.1:5000/v3"
 PASSWORD = "lab"  # noqa: S105  everything listens on loopback only
@@ -97,6 +98,11 @@ def write(name: str) -> None:
         "chart_version": charts.VERSION,
         "chart_store": str(layout.CHART_STORE),
         "profiles": str(layout.PROFILES),
+        "compute_driver": (
+            "lab_nodes.Driver"
+            if mode.chosen()
+            else "fake.PredictableNodeUUIDDriver"
+        ),
     }
     words["auth"] = _fill("auth", words)
     parts = ["common", name]

@@ -4,10 +4,11 @@
 
 API, conductor and scheduler talk over oslo.messaging's in-process transport.
 Each host gets a compute with Nova's own fake driver, whose servers are ACTIVE
-at once.
+at once, or with that of ``lab/nodes``, whose servers are machines.
 """
 
 from collections.abc import Callable
+import os
 import sys
 import threading
 import time
@@ -60,6 +61,11 @@ def main(port: int, hosts: list[str]) -> None:
 
 def _prepare_computes() -> None:
     """Do what the program nova-compute does before its service starts."""
+    if os.environ.get("LAB_NODES_PREFIX"):
+        from lab.nodes import compute
+
+        # Nova takes drivers from its own package alone.
+        sys.modules["nova.virt.lab_nodes"] = compute
     from nova.virt import node
     import os_vif
     from oslo_utils import uuidutils

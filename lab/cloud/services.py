@@ -13,6 +13,7 @@ from lab import predecessor
 from lab import service
 from lab import virtualenv
 from lab.cloud import config
+from lab.nodes import mode
 
 MAGNUM_PORT = 9511
 _OCTAVIA_PORT = 9876
@@ -37,6 +38,9 @@ _SCRIPTS = {
 _MAGNUM = "magnum_all.py"
 # The driver is read from the checkout: a change of it needs a restart.
 _DRIVER = layout.CHECKOUT / "magnum_capi_helm"
+_NODES = layout.SOURCE / "nodes"
+#: These leave to machines and their network what they play otherwise.
+_WITH_NODES = ("nova", "neutron", "octavia")
 
 
 def catalogue() -> dict[str, tuple[str, str]]:
@@ -133,14 +137,27 @@ def _api(name: str) -> service.Service:
         layer=6,
         ports=(port,),
         probe=service.answers(f"http://127.0.0.1:{port}{path}"),
-        env=_environment(name),
+        env={**_environment(name), **_of_nodes(name)},
         inputs=lambda: [
             config.path(name),
             virtualenv.PACKAGES,
             _HERE / script,
+            *(_NODES.glob("*.py") if _of_nodes(name) else ()),
         ],
         grace=5.0,
     )
+
+
+def _of_nodes(name: str) -> dict[str, str]:
+    """Return the variables of a service for machines that run."""
+    if not mode.chosen() or name not in _WITH_NODES:
+        return {}
+    return {
+        "PYTHONPATH": str(layout.CHECKOUT),
+        "LAB_NODES_PREFIX": mode.PREFIX,
+        "LAB_NODES_MACHINES": str(mode.MACHINES),
+        "LAB_NODES_IMAGES": str(mode.IMAGES),
+    }
 
 
 def _octavia() -> service.Service:
@@ -154,6 +171,7 @@ def _octavia() -> service.Service:
             str(config.path("octavia")),
         ),
         layer=6,
+        env=_of_nodes("octavia"),
         ports=(_OCTAVIA_PORT,),
         probe=service.answers(f"http://127.0.0.1:{_OCTAVIA_PORT}/"),
         inputs=lambda: [

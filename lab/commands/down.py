@@ -38,7 +38,8 @@ def run(
         )
         return
     count += _strays()
-    print(f"The lab is down: {count} services stopped.")
+    machines = _machines()
+    print(f"The lab is down: {count} services{machines} stopped.")
 
 
 def _services(management: str | None, ha: bool, horizon: bool) -> int:
@@ -60,6 +61,18 @@ def _services(management: str | None, ha: bool, horizon: bool) -> int:
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             count += sum(pool.map(service.Service.stop, layers[layer]))
     return count
+
+
+def _machines() -> str:
+    """Stop the machines that run; return how many, for the message."""
+    # Only now: root alone has them.
+    from lab.nodes import mode
+    from lab.nodes import removal
+
+    if not mode.chosen():
+        return ""
+    count = removal.stop()
+    return f" and {count} machine{'' if count == 1 else 's'}"
 
 
 def _strays() -> int:

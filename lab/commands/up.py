@@ -28,6 +28,9 @@ from lab.cloud import services as openstack_services
 from lab.ha import everything as ha_services
 from lab.horizon import build as horizon_build
 from lab.horizon import dashboard
+from lab.nodes import host
+from lab.nodes import mode
+from lab.nodes import services as node_services
 
 # What the catalogue is filled with, and the services that this takes.
 _IDENTITY = "catalogue: identity"
@@ -70,6 +73,8 @@ def run(
         horizon_build.write_key()
     _stop_old()
     todo = _todo(wanted, ha)
+    if mode.chosen():
+        todo = [*_nodes(), *todo]
     if horizon:
         todo += dashboard.todo()
     if todo:
@@ -78,11 +83,25 @@ def run(
     _tell(wanted, took, horizon)
 
 
+def _nodes() -> list[steps.Step]:
+    """What machines that run need, before the cloud is filled."""
+    # Public endpoints are this host's address in the machines' network.
+    host.make()
+    return [
+        *_start(node_services.network(), ["neutron", "octavia"]),
+        *_start(node_services.addons(), ["kube-apiserver"]),
+    ]
+
+
 def _stop_old() -> None:
-    """Stop outdated services, and the addon provider of an older choice."""
-    if not addon_provider.chosen():
-        for one in registry.addon_providers():
-            one.stop()
+    """Stop outdated services, and those of an older choice."""
+    others = [] if addon_provider.chosen() else registry.addon_providers()
+    if mode.chosen():
+        others += [management.labinfra(plane) for plane in planes.ALL]
+    else:
+        others += node_services.services()
+    for one in others:
+        one.stop()
     for one in registry.everything().values():
         if one.outdated:
             one.stop()
@@ -225,7 +244,8 @@ def _fill_stamp() -> str:
     folder = layout.SOURCE / "cloud"
     # The endpoints are the services'.
     inputs = [folder / "catalogue.py", folder / "services.py"]
-    return stamps.fingerprint(*config.ZONES, files=inputs)
+    words = [*config.ZONES, mode.NETWORK if mode.chosen() else ""]
+    return stamps.fingerprint(*words, files=inputs)
 
 
 def _fill(what: str, say: steps.Say) -> None:

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Servers that are machines: systems, network, load balancers and addons."""

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Build the programs of machines from pinned Go modules.
+
+Kubernetes has a module for each version; containerd, runc, the CNI plugins
+and CoreDNS have two more. runc needs a C compiler.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import pathlib
+
+from lab import cluster_api
+from lab import golang
+from lab import layout
+from lab import programs
+from lab import stamps
+from lab import tools
+
+_MODULES = cluster_api.MODULES / "nodes"
+_LOG = layout.log("programs")
+_CONTAINERD = "github.com/containerd/containerd/v2/cmd"
+_CNI = "github.com/containernetworking/plugins/plugins"
+_KUBERNETES = "k8s.io/kubernetes"
+_OPENSTACK = "k8s.io/cloud-provider-openstack/cmd"
+CLOUD_CONTROLLER = "openstack-cloud-controller-manager"
+FOLDER = layout.STATE / "nodes"
+BIN = FOLDER / "bin"
+CNI_PLUGINS = (
+    "main/bridge",
+    "main/loopback",
+    "main/ptp",
+    "ipam/host-local",
+    "meta/firewall",
+    "meta/portmap",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A program of machines.
+
+    :param path: file below the folder of programs
+    :param module: folder with its go.mod
+    :param tags: Go's build tags
+    :param cgo: it has parts in C
+    :param static: it needs no library of C, for an image without one
+    """
+
+    path: str
+    package: str
+    module: str
+    tags: str = ""
+    cgo: bool = False
+    static: bool = False
+
+
+_RUNTIME = (
+    *(
+        Program(name, f"{_CONTAINERD}/{name}", "runtime")
+        for name in ("containerd", "containerd-shim-runc-v2", "ctr")
+    ),
+    Program(
+        "runc",
+        "github.com/opencontainers/runc",
+        "runtime",
+        tags="seccomp",
+        cgo=True,
+    ),
+    *(
+        Program(f"cni/{path.split('/')[1]}", f"{_CNI}/{path}", "runtime")
+        for path in CNI_PLUGINS
+    ),
+    Program("pause", "./pause", "runtime"),
+    Program(
+        "flanneld",
+        "github.com/flannel-io/flannel",
+        "flannel",
+        tags="netgo osusergo",
+        cgo=True,
+        static=True,
+    ),
+    Program("coredns", "github.com/coredns/coredns", "coredns"),
+    # Kubernetes' program for tests: it serves, calls and waits.
+    Program("agnhost", f"{_KUBERNETES}/test/images/agnhost", "1.36"),
+    Program(CLOUD_CONTROLLER, f"{_OPENSTACK}/{CLOUD_CONTROLLER}", "openstack"),
+)
+_OF_KUBERNETES = (
+    "kubelet",
+    "kubeadm",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-proxy",
+    "kube-scheduler",
+    "kubectl",
+)
+
+
+def kubernetes() -> list[str]:
+    """Return the versions of Kubernetes that machines may have."""
+    return [
+        programs.versions((folder / "go.mod").read_text())[_KUBERNETES]
+        for folder in sorted(_MODULES.glob("1.*"))
+    ]
+
+
+def _all() -> list[Program]:
+    found = list(_RUNTIME)
+    for version in kubernetes():
+        minor = version.removeprefix("v").rpartition(".")[0]
+        found += (
+            Program(f"{version}/{name}", f"{_KUBERNETES}/cmd/{name}", minor)
+            for name in _OF_KUBERNETES
+        )
+    return found
+
+
+def _flags(program: Program) -> str:
+    """Return linker flags that tell a program of Kubernetes its version."""
+    version, _, name = program.path.rpartition("/")
+    if program.static:
+        return "-s -w -linkmode external -extldflags -static"
+    if name not in _OF_KUBERNETES:
+        return "-s -w"
+    return f"-s -w {programs.version_flags(version)}"
+
+
+def _stamp(program: Program) -> tuple[str, str]:
+    module = _MODULES / program.module
+    value = stamps.fingerprint(
+        golang.version(golang.find() or ""),
+        repr(program),
+        _flags(program),
+        files=[*module.glob("go.*"), *module.glob("*/*.go")],
+    )
+    return f"node-program-{program.path.replace('/', '-')}", value
+
+
+def _outdated() -> list[Program]:
+    return [
+        each
+        for each in _all()
+        if not (BIN / each.path).exists() or not stamps.fresh(*_stamp(each))
+    ]
+
+
+def ready() -> bool:
+    """Whether there is nothing to build."""
+    return not _outdated()
+
+
+def build(say: Callable[[str], None]) -> None:
+    """Build what is outdated."""
+    go = golang.ensure()
+    todo = _outdated()
+    for number, program in enumerate(todo, 1):
+        say(f"{number}/{len(todo)} {program.path}")
+        _build(program, go)
+
+
+def _build(program: Program, go: str) -> None:
+    target = BIN / program.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # The old one may be running.
+    fresh: pathlib.Path = target.with_name(f"{target.name}.new")
+    tools.run(
+        [
+            *(go, "build", "-trimpath", "-mod=mod", "-buildvcs=false"),
+            *("-tags", program.tags, "-ldflags", _flags(program)),
+            *("-o", fresh, program.package),
+        ],
+        log=_LOG,
+        env={**golang.environ(), "CGO_ENABLED": str(int(program.cgo))},
+        cwd=_MODULES / program.module,
+    )
+    fresh.replace(target)
+    stamps.write(*_stamp(program))

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The story: create, use, resize, delete, and nothing is left."""
+"""The story: create, use, resize, delete, and nothing is left.
+
+Where servers are machines, a workload answers meanwhile, and the cluster is
+upgraded as well.
+"""
 
 import os
 import shutil
@@ -12,9 +16,14 @@ from lab.demo import follow
 from lab.demo import remains
 from lab.demo import terminal
 from lab.demo import timing
+from lab.demo import workload
+from lab.nodes import mode
+from lab.nodes import programs
+from lab.nodes import system
 
 NAME = "demo"
 TEMPLATE = "demo-template"
+NEWER = "demo-template-newer"
 WORKERS = 2
 
 
@@ -27,8 +36,16 @@ def run(*, keep: bool) -> int:
     parts = [_create(magnum, log)]
     kubeconfig = _connect()
     _nodes(kubeconfig, 1 + WORKERS)
+    requests = _serve(kubeconfig) if mode.chosen() else None
     parts.append(_resize(magnum, log))
     _nodes(kubeconfig, 2 + WORKERS)
+    if requests:
+        requests.tell()
+        workload.tell_memory()
+        parts.append(_upgrade(magnum, log))
+        _nodes(kubeconfig, 2 + WORKERS)
+        requests.tell()
+        requests.stop()
     if keep:
         _explain(kubeconfig)
         return 0
@@ -44,8 +61,9 @@ def _clear(magnum: cloud.Magnum) -> None:
         terminal.heading("A cluster of an earlier demo is there: it goes")
         magnum.delete(NAME)
         follow.until(magnum, NAME, None, f"delete {NAME}")
-    if magnum.has_template(TEMPLATE):
-        magnum.delete_template(TEMPLATE)
+    for template in (TEMPLATE, NEWER):
+        if magnum.has_template(template):
+            magnum.delete_template(template)
     shutil.rmtree(layout.DEMO, ignore_errors=True)
 
 
@@ -56,12 +74,7 @@ def _openstack(*words: str) -> str:
 def _create(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
     terminal.heading(f"A cluster: 1 control plane node, {WORKERS} workers")
     print(f"$ . {os.path.relpath(layout.OPENRC)}")
-    _openstack(
-        *("template", "create", TEMPLATE, "--coe", "kubernetes"),
-        *("--image", "ubuntu-v1.34.2", "--external-network", "public"),
-        *("--flavor", "m1.worker", "--master-flavor", "m1.control"),
-        *("--network-driver", "calico", "--master-lb-enabled"),
-    )
+    _template(TEMPLATE, _images()[0])
     _openstack(
         *("create", NAME, "--cluster-template", TEMPLATE),
         *("--keypair", "demo", "--master-count", "1"),
@@ -70,6 +83,37 @@ def _create(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
     took = follow.until(magnum, NAME, "CREATE_COMPLETE", f"create {NAME}")
     _openstack("show", NAME)
     return log.part("create", _release(magnum), took)
+
+
+def _images() -> tuple[str, str]:
+    """Return the image to begin with and a newer one."""
+    if not mode.chosen():
+        return "ubuntu-v1.34.2", "ubuntu-v1.35.1"
+    first, *_, last = map(system.name, programs.kubernetes())
+    return first, last
+
+
+def _template(name: str, image: str) -> None:
+    _openstack(
+        *("template", "create", name, "--coe", "kubernetes"),
+        *("--image", image, "--external-network", "public"),
+        *("--flavor", "m1.worker", "--master-flavor", "m1.control"),
+        *("--network-driver", "calico", "--master-lb-enabled"),
+    )
+
+
+def _serve(kubeconfig: str) -> workload.Requests:
+    terminal.heading("A workload behind a load balancer")
+    return workload.start(kubeconfig)
+
+
+def _upgrade(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
+    _, image = _images()
+    terminal.heading(f"All nodes to {image}")
+    _template(NEWER, image)
+    _openstack("upgrade", NAME, NEWER)
+    took = follow.until(magnum, NAME, "UPDATE_COMPLETE", f"upgrade {NAME}")
+    return log.part("upgrade", _release(magnum), took)
 
 
 def _release(magnum: cloud.Magnum) -> str:
@@ -105,7 +149,9 @@ def _delete(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
     release = _release(magnum)
     _openstack("delete", NAME)
     took = follow.until(magnum, NAME, None, f"delete {NAME}")
-    _openstack("template", "delete", TEMPLATE)
+    for template in (TEMPLATE, NEWER):
+        if magnum.has_template(template):
+            _openstack("template", "delete", template)
     return log.part("delete", release, took)
 
 

@@ -179,27 +179,64 @@ def _fill(root: pathlib.Path, version: str) -> None:
 
 
 def _container_images(version: str) -> Iterator[containers.Image]:
-    """Yield the images that kubeadm wants, under its names."""
-    own = programs.BIN / version
+    """Yield the images of a machine: kubeadm's, and those of addons.
+
+    Of other versions as well what a cluster runs everywhere while it is
+    upgraded.
+    """
+    names = _names(version)
+    for each in ("apiserver", "controller-manager", "scheduler"):
+        program = f"kube-{each}"
+        file = programs.BIN / version / program
+        path = f"usr/local/bin/{program}"
+        yield containers.Image((names[program],), {path: file}, (program,))
+    yield containers.Image(
+        (names["etcd"],),
+        {"usr/local/bin/etcd": layout.BIN / "etcd"},
+        ("etcd",),
+    )
+    yield containers.Image(
+        (names["pause"], _PAUSE),
+        {"pause": programs.BIN / "pause"},
+        ("/pause",),
+        user="65535:65535",
+    )
+    for other in programs.kubernetes():
+        yield from _everywhere(other)
+    yield from _addons()
+
+
+def _names(version: str) -> dict[str, str]:
+    """Return kubeadm's names of images, by the last word of their path."""
+    kubeadm = programs.BIN / version / "kubeadm"
     words = ["config", "images", "list", "--kubernetes-version", version]
-    listed = tools.output([str(own / "kubeadm"), *words])
-    by_name = {
+    listed = tools.output([str(kubeadm), *words])
+    return {
         re.split("[/:]", line)[-2]: line
         for line in listed.split()
         if line.startswith(_REGISTRY)
     }
-    for each in ("apiserver", "controller-manager", "scheduler"):
-        program = f"kube-{each}"
-        path = f"usr/local/bin/{program}"
-        yield containers.Image(
-            (by_name[program],), {path: own / program}, (program,)
-        )
+
+
+def _everywhere(version: str) -> Iterator[containers.Image]:
+    """Yield the images of a version that run on nodes of any version."""
+    names = _names(version)
+    proxy = programs.BIN / version / "kube-proxy"
     yield containers.Image(
-        (by_name["kube-proxy"],),
-        {"usr/local/bin/kube-proxy": own / "kube-proxy", **_of_debian()},
+        (names["kube-proxy"],),
+        {"usr/local/bin/kube-proxy": proxy, **_of_debian()},
         ("kube-proxy",),
         links=_links(),
     )
+    yield containers.Image(
+        (names["coredns"],),
+        {"coredns": programs.BIN / "coredns"},
+        ("/coredns",),
+    )
+
+
+def _addons() -> Iterator[containers.Image]:
+    """Yield the images of the lab's own charts, and one for tests."""
     yield containers.Image(
         (f"docker.io/lab/{programs.CLOUD_CONTROLLER}:v1.35.0",),
         {"manager": programs.BIN / programs.CLOUD_CONTROLLER},
@@ -213,22 +250,6 @@ def _container_images(version: str) -> Iterator[containers.Image]:
         {"flanneld": programs.BIN / "flanneld", **_of_debian(*_SHELL)},
         ("/flanneld",),
         links=_links(),
-    )
-    yield containers.Image(
-        (by_name["etcd"],),
-        {"usr/local/bin/etcd": layout.BIN / "etcd"},
-        ("etcd",),
-    )
-    yield containers.Image(
-        (by_name["coredns"],),
-        {"coredns": programs.BIN / "coredns"},
-        ("/coredns",),
-    )
-    yield containers.Image(
-        (by_name["pause"], _PAUSE),
-        {"pause": programs.BIN / "pause"},
-        ("/pause",),
-        user="65535:65535",
     )
 
 

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pure parts of machines that run: rules, configurations and images."""
+
+import io
+import json
+import pathlib
+import tarfile
+import tempfile
+import unittest
+
+from lab.nodes import balancers
+from lab.nodes import containers
+from lab.nodes import names
+from lab.nodes import wishes
+
+_ROUTER = "a5c5522e-b222-4444-8888-000000000001"
+_NETWORK = "9315b1f3-dc77-4b0d-9930-fd024fcc7e9d"
+_PORT = "509fb6a0-f4cc-492f-8af5-03dd588677d5"
+_MAC = "fa:16:3e:e1:45:95"
+
+
+def port(**changed: str | None) -> wishes.Port:
+    """Return a port of a router in a tenant's network."""
+    fields = {
+        "id": _PORT,
+        "network": _NETWORK,
+        "mac": _MAC,
+        "owner": "network:router_interface",
+        "device": _ROUTER,
+        "status": "DOWN",
+        "address": "10.0.0.1",
+        "cidr": "10.0.0.0/24",
+        "gateway": "10.0.0.1",
+    }
+    return wishes.Port(**(fields | changed))  # type: ignore[arg-type]
+
+
+class NamesTest(unittest.TestCase):
+    def test_links_have_at_most_15_characters(self) -> None:
+        for name in (
+            names.network_bridge("l857", _NETWORK),
+            names.machine_link("l857", _PORT),
+        ):
+            self.assertEqual(15, len(name))
+
+    def test_each_kind_has_a_letter(self) -> None:
+        self.assertEqual(
+            ["l1net", "l1ma5c5522eb2", "l1ra5c5522eb2", "l1la5c5522eb2"],
+            [
+                names.switch_namespace("l1"),
+                names.machine_namespace("l1", _ROUTER),
+                names.router_namespace("l1", _ROUTER),
+                names.balancer_namespace("l1", _ROUTER),
+            ],
+        )
+
+
+class RouterTest(unittest.TestCase):
+    def test_a_router_without_a_gateway_only_routes(self) -> None:
+        (found,) = wishes.routers("l1", [port()], [], "l1ext")
+        self.assertEqual(
+            wishes.Namespace(
+                name="l1ra5c5522eb2",
+                legs=(
+                    wishes.Leg(
+                        name="i0",
+                        outer="l1p509fb6a0f4",
+                        mac=_MAC,
+                        bridge="l1b9315b1f3dc",
+                        addresses=frozenset({"10.0.0.1/24"}),
+                    ),
+                ),
+                gateway=None,
+            ),
+            found,
+        )
+
+    def test_floating_ips_are_addresses_of_the_external_leg(self) -> None:
+        outside = port(
+            id="24cc7d5d-ef00-4000-8000-000000000002",
+            network="public",
+            owner="network:router_gateway",
+            address="203.0.113.20",
+            cidr="203.0.113.0/24",
+            gateway="203.0.113.1",
+        )
+        floating = wishes.FloatingIp(
+            "f", "203.0.113.7", "10.0.0.5", _ROUTER, "DOWN"
+        )
+        (found,) = wishes.routers("l1", [port(), outside], [floating], "l1ext")
+        leg = found.legs[1]
+        self.assertEqual(
+            ("external", "l1ext", True), (leg.name, leg.bridge, leg.external)
+        )
+        self.assertEqual(
+            {"203.0.113.20/24", "203.0.113.7/32"}, {*leg.addresses}
+        )
+        self.assertEqual("203.0.113.1", found.gateway)
+        self.assertEqual(
+            """\
+table ip nat
+delete table ip nat
+table ip nat {
+  chain prerouting {
+    type nat hook prerouting priority dstnat
+    ip daddr 203.0.113.7 dnat to 10.0.0.5
+  }
+  chain postrouting {
+    type nat hook postrouting priority srcnat
+    oifname != "external" ct status dnat ip saddr 10.0.0.0/24 \
+snat to 203.0.113.20
+    oifname "external" ip saddr 10.0.0.5 snat to 203.0.113.7
+    oifname "external" snat to 203.0.113.20
+  }
+}
+""",
+            found.rules,
+        )
+
+    def test_servers_ports_go_to_the_bridge_of_their_network(self) -> None:
+        server = port(owner="compute:nova", device="s")
+        self.assertEqual(
+            {"l1p509fb6a0f4": "l1b9315b1f3dc"},
+            wishes.servers("l1", [server, port()]),
+        )
+
+
+class BalancerTest(unittest.TestCase):
+    def configured(
+        self, cidrs: list[str], kind: str | None, protocol: str = "TCP"
+    ) -> str:
+        (found,) = balancers.namespaces(
+            "l1",
+            pathlib.Path("/run/lab"),
+            {"b": port(owner="Octavia", address="10.0.0.9")},
+            [wishes.Listener("l", "b", 6443, "p", -1, 50000, 60000, 5000)],
+            {"l": cidrs},
+            [
+                wishes.Pool(
+                    *("p", "b", protocol, "ROUND_ROBIN", None, kind),
+                    *(10, 5, 2, 3, "GET", "/healthz", "200,204"),
+                )
+            ],
+            [wishes.Member("m", "p", "10.0.0.5", 6443, 1, False, "ONLINE")],
+        )
+        return found.haproxy.partition("timeout connect 5s\n\n")[2]
+
+    def test_a_listener_is_a_frontend_and_a_pool_a_backend(self) -> None:
+        self.assertEqual(
+            """\
+frontend l
+    bind 10.0.0.9:6443
+    timeout client 50000
+    acl allowed src 192.0.2.0/24 10.0.0.0/24
+    tcp-request connection reject if !allowed
+    default_backend p
+
+backend p
+    balance roundrobin
+    timeout server 60000
+    timeout connect 5000
+    timeout check 5s
+    server m 10.0.0.5:6443 weight 1 check inter 10s fall 3 rise 2
+""",
+            self.configured(["192.0.2.0/24", "10.0.0.0/24"], "TCP"),
+        )
+
+    def test_without_cidrs_all_may_connect(self) -> None:
+        self.assertNotIn("allowed", self.configured([], None))
+
+    def test_monitors_and_protocols(self) -> None:
+        rows = {
+            (None, "TCP"): "weight 1\n",
+            ("HTTP", "TCP"): "http-check expect rstatus 200|204\n",
+            ("HTTPS", "TCP"): "rise 2 check-ssl verify none\n",
+            ("TLS-HELLO", "TCP"): "option ssl-hello-chk\n",
+            (None, "PROXYV2"): "weight 1 send-proxy-v2\n",
+        }
+        for (kind, protocol), line in rows.items():
+            with self.subTest(kind=kind, protocol=protocol):
+                self.assertIn(line, self.configured([], kind, protocol))
+
+    def test_states_of_members_are_octavias(self) -> None:
+        self.assertEqual(
+            {"a": "ONLINE", "b": "ERROR", "c": "NO_MONITOR", "d": "ONLINE"},
+            balancers.parse(
+                "# pxname,svname,status\n"
+                "l,FRONTEND,OPEN\n"
+                "p,a,UP\np,b,DOWN\np,c,no check\np,d,UP 1/3\n"
+                "p,BACKEND,UP\n"
+            ),
+        )
+
+
+class ImageTest(unittest.TestCase):
+    def test_an_image_has_one_layer_with_files_and_links(self) -> None:
+        image = containers.Image(
+            names=("registry.test/web:v1",),
+            files={"usr/bin/web": b"program"},
+            entrypoint=("web",),
+            links={"bin": "usr/bin"},
+            user="65535",
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "image.tar")
+            containers.write(image, file)
+            with tarfile.open(file) as archive:
+                content = {
+                    each.name: archive.extractfile(each).read()  # type: ignore[union-attr]
+                    for each in archive
+                }
+        (manifest,) = json.loads(content["manifest.json"])
+        self.assertEqual(["registry.test/web:v1"], manifest["RepoTags"])
+        config = json.loads(content[manifest["Config"]])["config"]
+        self.assertEqual(
+            (["web"], "65535"), (config["Entrypoint"], config["User"])
+        )
+        (layer,) = manifest["Layers"]
+        with tarfile.open(fileobj=io.BytesIO(content[layer])) as archive:
+            kinds = {each.name: each.linkname for each in archive}
+        self.assertEqual("usr/bin", kinds["bin"])
+        self.assertEqual("", kinds["usr/bin/web"])

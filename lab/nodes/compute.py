@@ -87,12 +87,6 @@ class Driver(fake.PredictableNodeUUIDDriver):  # type: ignore[misc]
             power_on,
             accel_info,
         )
-        data = metadata.InstanceMetadata(
-            instance,
-            content=injected_files,
-            extra_md={"admin_pass": admin_password},
-            network_info=_static(network_info or []),
-        )
         spec = machine.Spec(
             name=instance.uuid,
             hostname=instance.hostname,
@@ -103,12 +97,14 @@ class Driver(fake.PredictableNodeUUIDDriver):  # type: ignore[misc]
                 for vif in network_info or ()
             ),
         )
-        seed = {
-            path: content.encode() if isinstance(content, str) else content
-            for path, content in data.metadata_for_config_drive()
-        }
+        drive = metadata.InstanceMetadata(
+            instance,
+            content=injected_files,
+            extra_md={"admin_pass": admin_password},
+            network_info=_static(network_info or []),
+        )
         made = self._machine(instance)
-        made.make(spec, seed)
+        made.make(spec, _files(drive))
         if power_on:
             made.start()
 
@@ -202,6 +198,14 @@ class Driver(fake.PredictableNodeUUIDDriver):  # type: ignore[misc]
     def get_console_output(self, context: Any, instance: Any) -> str:
         """Return what the machine's bootstrap has said."""
         return self._known(instance).console()
+
+
+def _files(drive: Any) -> dict[str, bytes]:
+    """Return the files of a configuration drive."""
+    return {
+        path: content.encode() if isinstance(content, str) else content
+        for path, content in drive.metadata_for_config_drive()
+    }
 
 
 def _static(network_info: Any) -> Any:

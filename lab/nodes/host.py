@@ -16,6 +16,7 @@ BRIDGE = f"{mode.PREFIX}ext"
 #: Keystone, Nova, Cinder, Placement, Glance, Barbican, Magnum, Neutron,
 #: Octavia.
 _PORTS = (5000, 8774, 8776, 8778, 9292, 9311, 9511, 9696, 9876)
+_MAC = "fe:16:3e:00:00:01"
 _RULES = """
 table ip {table}
 delete table ip {table}
@@ -76,7 +77,9 @@ def make() -> None:
     """
     if not ready():
         prefix = mode.NETWORK.rpartition("/")[2]
-        fabric.run("ip", "link", "add", BRIDGE, "type", "bridge")
+        # Else it takes an address of its links, another one with each.
+        own = ("address", _MAC, "type", "bridge")
+        fabric.run("ip", "link", "add", BRIDGE, *own)
         fabric.run(
             "ip", "address", "add", f"{mode.ADDRESS}/{prefix}", "dev", BRIDGE
         )

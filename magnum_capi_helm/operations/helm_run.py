@@ -65,8 +65,7 @@ def upgrade(
     started = time.monotonic()
 
     def run() -> float:
-        passed = time.monotonic() - started
-        left = within and max(within - passed, 1.0)
+        left = within and max(within - (time.monotonic() - started), 1.0)
         return rt.helm.upgrade(
             name,
             namespace,

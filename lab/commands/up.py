@@ -30,6 +30,7 @@ from lab.horizon import build as horizon_build
 from lab.horizon import dashboard
 from lab.nodes import host
 from lab.nodes import mode
+from lab.nodes import removal
 from lab.nodes import services as node_services
 
 # What the catalogue is filled with, and the services that this takes.
@@ -105,6 +106,8 @@ def _stop_old() -> None:
     for one in registry.everything().values():
         if one.outdated:
             one.stop()
+    if host.ready() and not mode.chosen():
+        removal.stop()
 
 
 def _tell(wanted: list[planes.Plane], took: str, horizon: bool) -> None:

@@ -181,7 +181,7 @@ class Installer:
         if addon["kind"] == "HelmRelease":
             chart, values = self._chart(addon), self._values(addon, context)
             source, content = chart, _yaml(values)
-            digest = _digest(*map(str, _files(chart)), content)
+            digest = _digest(*_files(chart), content)
         else:
             source, content = None, self._manifests(addon, context)
             digest = _digest(content)
@@ -225,6 +225,7 @@ class Installer:
         told = addon.get("status") or {}
         if {key: told.get(key, "") for key in status} != status:
             self._management.patch(addon, {"status": status}, "/status")
+            addon["status"] = {**told, **status}
 
     def _context(self, addon: Object, cluster: Object) -> Object:
         """Return the objects that templates know."""

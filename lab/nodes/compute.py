@@ -16,11 +16,8 @@ from nova.api.metadata import base as metadata
 from nova.compute import power_state
 from nova.virt import fake
 from nova.virt import hardware
-from oslo_log import log
 
 from lab.nodes import machine
-
-LOG = log.getLogger(__name__)
 
 _MEGABYTE = 1024 * 1024
 
@@ -124,69 +121,32 @@ class Driver(fake.PredictableNodeUUIDDriver):  # type: ignore[misc]
         return folder
 
     def destroy(
-        self,
-        context: Any,
-        instance: Any,
-        network_info: Any,
-        block_device_info: Any = None,
-        destroy_disks: bool = True,
-        destroy_secrets: bool = True,
+        self, context: Any, instance: Any, *rest: Any, **others: Any
     ) -> None:
         """Remove the machine."""
         self._machine(instance).remove()
-        super().destroy(
-            context,
-            instance,
-            network_info,
-            block_device_info,
-            destroy_disks,
-            destroy_secrets,
-        )
+        super().destroy(context, instance, *rest, **others)
 
-    def power_off(
-        self, instance: Any, timeout: int = 0, retry_interval: int = 0
-    ) -> None:
+    def power_off(self, instance: Any, *rest: Any, **others: Any) -> None:
         """Switch the machine off."""
         self._known(instance).stop()
 
     def power_on(
-        self,
-        context: Any,
-        instance: Any,
-        network_info: Any,
-        block_device_info: Any = None,
-        accel_info: Any = None,
-        share_info: Any = None,
+        self, context: Any, instance: Any, *rest: Any, **others: Any
     ) -> None:
         """Switch the machine on."""
         self._known(instance).start()
 
+    #: Nova calls it after this host was down.
+    resume_state_on_host_boot = power_on
+
     def reboot(
-        self,
-        context: Any,
-        instance: Any,
-        network_info: Any,
-        reboot_type: str,
-        block_device_info: Any = None,
-        bad_volumes_callback: Any = None,
-        accel_info: Any = None,
-        share_info: Any = None,
+        self, context: Any, instance: Any, *rest: Any, **others: Any
     ) -> None:
         """Switch the machine off and on."""
         found = self._known(instance)
         found.stop()
         found.start()
-
-    def resume_state_on_host_boot(
-        self,
-        context: Any,
-        instance: Any,
-        network_info: Any,
-        share_info: Any,
-        block_device_info: Any = None,
-    ) -> None:
-        """Start a machine that ran before this host was down."""
-        self._known(instance).start()
 
     def get_info(self, instance: Any, use_cache: bool = True) -> Any:
         """Return whether the machine runs."""

@@ -7,7 +7,7 @@ change. A network is a bridge in the switch's namespace; a router or a load
 balancer is a namespace with a leg in each of its networks.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 import contextlib
 import json
 import os
@@ -18,17 +18,19 @@ import sys
 import time
 from typing import Any
 
+from lab import errors
 from lab.nodes import names
 from lab.nodes import wishes
 
 _NETNS = pathlib.Path("/run/netns")
 _LINKS = pathlib.Path("/sys/class/net")
 _PATIENCE = 10.0
-#: Nobody else is to learn addresses, and no packet is to wait.
+_FORWARD = "net.ipv4.ip_forward=1"
+#: A bridge is in no loop: without the protocol, a new link works at once.
 _QUIET = ("stp_state", "0", "mcast_snooping", "0")
 
 
-class CommandError(Exception):
+class CommandError(errors.LabError):
     """A command failed; the text has the command and what it said."""
 
 
@@ -243,10 +245,9 @@ class Fabric:
 
     def remove_all(self) -> None:
         """Remove everything of the lab, servers' namespaces as well."""
-        for each in _NETNS.iterdir() if _NETNS.exists() else ():
-            if each.name.startswith(self._prefix):
-                with _told():
-                    self._remove(each.name)
+        for each in sorted(_NETNS.glob(f"{self._prefix}*")):
+            with _told():
+                self._remove(each.name)
         # The kernel removes links a moment after their namespace.
         deadline = time.monotonic() + _PATIENCE
         link = names.machine_link(self._prefix, "")
@@ -254,9 +255,6 @@ class Fabric:
             if time.monotonic() > deadline:
                 raise CommandError(f"links {link}... are not removed")
             time.sleep(0.05)
-
-
-_FORWARD = "net.ipv4.ip_forward=1"
 
 
 def _process(record: pathlib.Path) -> int | None:
@@ -269,15 +267,10 @@ def _process(record: pathlib.Path) -> int | None:
     return number if b"haproxy" in command else None
 
 
-class _told(contextlib.ContextDecorator):  # noqa: N801  used as a statement
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
     """Print an error of the kernel or a program, and go on."""
-
-    def __enter__(self) -> None:
-        """Nothing is to be done before."""
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        """Print the error."""
-        if isinstance(error, (CommandError, OSError)):
-            print(error, file=sys.stderr, flush=True)
-            return True
-        return False
+    try:
+        yield
+    except (CommandError, OSError) as error:
+        print(error, file=sys.stderr, flush=True)

@@ -30,7 +30,7 @@ dnat to 127.0.0.1
         type nat hook output priority -100;
         ip daddr {address} tcp dport {{ {ports} }} dnat to 127.0.0.1
     }}
-    # Whoever answers 127.0.0.1 without such a rule is not for machines.
+    # The other services of 127.0.0.1 are not for machines.
     chain other_services {{
         type filter hook input priority filter;
         iifname "{bridge}" ip daddr 127.0.0.0/8 ct status dnat accept

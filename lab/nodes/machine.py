@@ -27,7 +27,6 @@ from lab.nodes import fabric
 from lab.nodes import names
 
 _BOOT = pathlib.Path(__file__).with_name("files") / "boot.sh"
-#: Not mount: a mount of the host that appears later would stay in it.
 _NAMESPACES = ("--mount", "--uts", "--ipc", "--cgroup", "--pid")
 _OWN = ("root", "work", "system", "kubelet", "etcd", "seed")
 _SPEC = "machine.json"

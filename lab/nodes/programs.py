@@ -2,8 +2,8 @@
 
 """Build the programs of machines from pinned Go modules.
 
-Kubernetes has a module for each version; containerd, runc, the CNI plugins
-and CoreDNS have two more. runc needs a C compiler.
+Kubernetes has a module for each version, and the other programs have four.
+runc and flannel need a C compiler.
 """
 
 from collections.abc import Callable

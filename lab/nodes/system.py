@@ -19,7 +19,6 @@ import time
 
 from lab import debian
 from lab import errors
-from lab import golang
 from lab import layout
 from lab import stamps
 from lab import tools
@@ -328,9 +327,3 @@ def _until_it_answers(socket: pathlib.Path) -> None:
         if time.monotonic() > deadline:
             raise errors.LabError("containerd does not start", log=_LOG)
         tools.pause(0.2)
-
-
-def go_is_new_enough() -> bool:
-    """Whether the Go of this host builds the programs of machines."""
-    found = golang.parse(golang.version(golang.find() or ""))
-    return found is not None and found >= (1, 26)

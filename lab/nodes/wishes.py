@@ -41,10 +41,7 @@ class FloatingIp(NamedTuple):
 
 
 class Listener(NamedTuple):
-    """A listener of a load balancer.
-
-    :param timeouts: of the client and of members, in milliseconds
-    """
+    """A listener of a load balancer; time-outs are in milliseconds."""
 
     id: str
     balancer: str

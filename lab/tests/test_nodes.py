@@ -8,7 +8,9 @@ import pathlib
 import tarfile
 import tempfile
 import unittest
+from unittest import mock
 
+from lab.nodes import addons
 from lab.nodes import balancers
 from lab.nodes import containers
 from lab.nodes import names
@@ -221,3 +223,70 @@ class ImageTest(unittest.TestCase):
             kinds = {each.name: each.linkname for each in archive}
         self.assertEqual("usr/bin", kinds["bin"])
         self.assertEqual("", kinds["usr/bin/web"])
+
+
+class AddonTest(unittest.TestCase):
+    """The phases of Manifests, one after the other."""
+
+    def setUp(self) -> None:
+        self.addon = {
+            "kind": "Manifests",
+            "metadata": {
+                "name": "c-web",
+                "namespace": "n",
+                "uid": "u",
+                "generation": 1,
+                "finalizers": ["addons.stackhpc.com/finalizer"],
+            },
+            "spec": {
+                "clusterName": "c",
+                "targetNamespace": "web",
+                "manifestSources": [{"template": "kind: {{ kind }}"}],
+            },
+        }
+        self.phases: list[str] = []
+        self.management = mock.Mock(spec=addons.Management)
+        self.management.get.return_value = {
+            "metadata": {"name": "c", "namespace": "n"},
+            "spec": {
+                "infrastructureRef": {"name": "c"},
+                "identityRef": {"name": "c"},
+            },
+            "status": {"initialization": {"controlPlaneInitialized": True}},
+            "data": {"value": ""},
+        }
+        self.management.patch.side_effect = self.patched
+
+    def patched(
+        self, addon: addons.Object, change: addons.Object, part: str = ""
+    ) -> None:
+        if part:
+            self.phases.append(change["status"]["phase"])
+
+    def look(self, phase: str, error: Exception | None = None) -> None:
+        """Look at it once; it had a phase before."""
+        status = {"phase": phase, "failureMessage": ""}
+        found = {**self.addon, "status": status}
+        self.management.all.side_effect = [[], [found]]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            installer = addons.Installer(self.management, folder, folder)
+            with mock.patch.object(addons, "_helm", side_effect=error):
+                installer.look()
+
+    def test_it_is_installed(self) -> None:
+        self.look("Pending")
+        self.assertEqual(["Installing", "Deployed"], self.phases)
+
+    def test_one_that_changes_is_deployed_again(self) -> None:
+        self.look("Deployed")
+        self.assertEqual(["Installing", "Deployed"], self.phases)
+
+    def test_one_that_fails_says_so(self) -> None:
+        self.look("Deployed", addons.AddonError("helm: no"))
+        self.assertEqual(["Installing", "Failed"], self.phases)
+
+    def test_it_waits_for_the_clusters_api(self) -> None:
+        self.management.get.return_value["status"] = {}
+        self.look("Pending")
+        self.assertEqual([], self.phases)

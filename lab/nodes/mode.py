@@ -13,11 +13,11 @@ from lab import errors
 from lab import layout
 
 _CHOICE = choices.Choice("with-nodes", "no")
-#: The network that floating IPs are from, as in OpenStack's own examples. The
-#: chart's pods and services have 172.16.0.0/12, where DevStack's network is.
-NETWORK = "203.0.113.0/24"
+#: The network that floating IPs are from, one of those for examples. The chart
+#: has 172.16.0.0/12 for pods and services, where DevStack's network is.
+NETWORK = "198.51.100.0/24"
 #: This host in that network; the cloud's public endpoints have it.
-ADDRESS = "203.0.113.1"
+ADDRESS = "198.51.100.1"
 #: Of this lab's namespaces, links and groups: there may be other labs.
 PREFIX = "l" + hashlib.sha256(str(layout.STATE).encode()).hexdigest()[:3]
 MACHINES = layout.STATE / "nodes" / "machines"

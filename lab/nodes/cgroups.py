@@ -16,6 +16,9 @@ import time
 _MOUNTS = pathlib.Path("/sys/fs/cgroup")
 #: A new group has none of them, and then no process may enter it.
 _INHERITED = ("cpuset.mems", "cpuset.cpus")
+#: All machines of a lab get as much of a busy processor as so many processes
+#: of the host; without it, they would get as much as one.
+_SHARES = 16 * 1024
 _PATIENCE = 10.0
 
 
@@ -38,6 +41,8 @@ def make(name: str, memory: int) -> list[pathlib.Path]:
             group.mkdir(exist_ok=True)
             if hierarchy.name == "cpuset":
                 _inherit(above, group)
+        if hierarchy.name == "cpu":
+            (group.parent / "cpu.shares").write_text(str(_SHARES))
         if hierarchy.name == "memory":
             (group / "memory.limit_in_bytes").write_text(str(memory))
         found.append(group / "cgroup.procs")

@@ -2,11 +2,11 @@
 
 """Container images made of programs, without a registry.
 
-A node's containerd imports them as archives in the format of ``docker save``
-(one layer each), which ``ctr images import`` reads.
+A node's containerd imports them as archives in the format of ``docker save``,
+which ``ctr images import`` reads.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import hashlib
 import io
@@ -16,7 +16,7 @@ import tarfile
 
 from lab import tools
 
-_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_VARIABLE = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _FOLDERS = ("etc", "tmp", "usr", "usr/bin", "usr/sbin", "usr/local/bin", "var")
 _STICKY = frozenset({"tmp"})
 
@@ -28,6 +28,7 @@ class Image:
     :param names: with registry and tag
     :param files: path in the image -> file on this machine, or the content
     :param links: path in the image -> target of a symbolic link
+    :param base: an archive of files below these; images may share it
     """
 
     names: tuple[str, ...]
@@ -36,6 +37,7 @@ class Image:
     links: Mapping[str, str] = dataclasses.field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     user: str = ""
+    base: pathlib.Path | None = None
 
 
 def libraries(root: pathlib.Path, programs: Iterable[str]) -> set[str]:
@@ -70,11 +72,51 @@ def _resolved(root: pathlib.Path, path: pathlib.Path) -> pathlib.Path:
     return found
 
 
-def write(image: Image, target: pathlib.Path) -> None:
-    """Write an image as an archive."""
-    layer = _layer(image)
-    digest = hashlib.sha256(layer).hexdigest()
-    config = json.dumps(
+def write(images: Sequence[Image], target: pathlib.Path) -> None:
+    """Write images as one archive."""
+    manifest = []
+    with tarfile.open(target, "w") as archive:
+        bases = {
+            base: _add_base(archive, base)
+            for base in {each.base for each in images}
+            if base is not None
+        }
+        for image in images:
+            layer = _layer(image)
+            digests = [hashlib.sha256(layer).hexdigest()]
+            _add(archive, _path(digests[0]), layer)
+            if image.base is not None:
+                digests.insert(0, bases[image.base])
+            config = _config(image, digests)
+            name = f"{hashlib.sha256(config).hexdigest()}.json"
+            _add(archive, name, config)
+            manifest.append(
+                {
+                    "Config": name,
+                    "RepoTags": list(image.names),
+                    "Layers": [*map(_path, digests)],
+                }
+            )
+        _add(archive, "manifest.json", json.dumps(manifest).encode())
+
+
+def _path(digest: str) -> str:
+    """Return the path of a layer in an archive."""
+    return f"{digest}/layer.tar"
+
+
+def _add_base(archive: tarfile.TarFile, base: pathlib.Path) -> str:
+    """Add a layer that several images have; return its digest."""
+    with base.open("rb") as source:
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
+    archive.add(base, _path(digest))
+    return digest
+
+
+def _config(image: Image, digests: Iterable[str]) -> bytes:
+    """Return the configuration of an image with these layers."""
+    layers = [f"sha256:{each}" for each in digests]
+    return json.dumps(
         {
             "architecture": "amd64",
             "os": "linux",
@@ -82,22 +124,12 @@ def write(image: Image, target: pathlib.Path) -> None:
                 "Entrypoint": list(image.entrypoint),
                 "Cmd": list(image.arguments),
                 "User": image.user,
-                "Env": [_PATH],
+                "Env": [_VARIABLE],
             },
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
-            "history": [{"created_by": "lab"}],
+            "rootfs": {"type": "layers", "diff_ids": layers},
+            "history": [{"created_by": "lab"} for _ in layers],
         }
     ).encode()
-    name = hashlib.sha256(config).hexdigest()
-    manifest = {
-        "Config": f"{name}.json",
-        "RepoTags": list(image.names),
-        "Layers": [f"{digest}/layer.tar"],
-    }
-    with tarfile.open(target, "w") as archive:
-        _add(archive, f"{name}.json", config)
-        _add(archive, f"{digest}/layer.tar", layer)
-        _add(archive, "manifest.json", json.dumps([manifest]).encode())
 
 
 def _layer(image: Image) -> bytes:
@@ -116,7 +148,7 @@ def _layer(image: Image) -> bytes:
             if isinstance(source, bytes):
                 _add(archive, path, source)
             else:
-                mode = source.stat().st_mode & 0o777
+                mode = source.stat().st_mode & 0o7777
                 _add(archive, path, source.read_bytes(), mode)
         for path, to in image.links.items():
             entry = tarfile.TarInfo(path)

@@ -19,6 +19,7 @@ import pathlib
 import shutil
 import subprocess
 import time
+from typing import IO
 
 from lab import errors
 from lab import processes
@@ -30,6 +31,7 @@ _BOOT = pathlib.Path(__file__).with_name("files") / "boot.sh"
 _NAMESPACES = ("--mount", "--uts", "--ipc", "--cgroup", "--pid")
 _OWN = ("root", "work", "system", "kubelet", "etcd", "seed")
 _SPEC = "machine.json"
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PATIENCE = 10.0
 
 
@@ -82,6 +84,11 @@ class Machine:
     def running(self) -> bool:
         """Whether its first process lives."""
         return processes.alive(processes.read(self._record))
+
+    @property
+    def hostname(self) -> str:
+        """The name of the node that it becomes."""
+        return self._spec().hostname
 
     def _spec(self) -> Spec:
         fields = json.loads((self.disk / _SPEC).read_text())
@@ -192,6 +199,26 @@ class Machine:
             # Both ends of its links go with it.
             fabric.run("ip", "netns", "del", self._network)
         shutil.rmtree(self.disk, ignore_errors=True)
+
+    def run(self, *argv: str, stdin: IO[bytes] | None = None) -> str:
+        """Run a program in the machine; return its output.
+
+        :raises CalledProcessError: it fails
+        """
+        started = processes.read(self._record)
+        if started is None:
+            raise errors.LabError(f"machine {self.disk.name} does not run")
+        task = f"/proc/{started.pid}/task/{started.pid}/children"
+        first = pathlib.Path(task).read_text().split()[0]
+        enter = ["nsenter", "--target", first, "--all", "--"]
+        done = subprocess.run(
+            [*enter, "env", "-i", f"PATH={_PATH}", *argv],
+            stdin=stdin or subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        )
+        return done.stdout
 
     def console(self) -> str:
         """Return what cloud-init and the programs that it ran have said."""

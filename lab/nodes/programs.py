@@ -2,11 +2,11 @@
 
 """Build the programs of machines from pinned Go modules.
 
-Kubernetes has a module for each version, and the other programs have four.
+Kubernetes has a module for each version, and the other programs have five.
 runc and flannel need a C compiler.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import dataclasses
 import pathlib
 
@@ -45,6 +45,7 @@ class Program:
     :param tags: Go's build tags
     :param cgo: it has parts in C
     :param static: it needs no library of C, for an image without one
+    :param suite: it is the package's tests
     """
 
     path: str
@@ -53,6 +54,7 @@ class Program:
     tags: str = ""
     cgo: bool = False
     static: bool = False
+    suite: bool = False
 
 
 _RUNTIME = (
@@ -84,6 +86,18 @@ _RUNTIME = (
     # Kubernetes' program for tests: it serves, calls and waits.
     Program("agnhost", f"{_KUBERNETES}/test/images/agnhost", "1.36"),
     Program(CLOUD_CONTROLLER, f"{_OPENSTACK}/{CLOUD_CONTROLLER}", "openstack"),
+    Program(
+        "metrics-server",
+        "sigs.k8s.io/metrics-server/cmd/metrics-server",
+        "metrics",
+    ),
+)
+#: Kubernetes' own tests of clusters, and what they need.
+CONFORMANCE = (
+    Program("e2e.test", f"{_KUBERNETES}/test/e2e", "1.36", suite=True),
+    Program("ginkgo", "github.com/onsi/ginkgo/v2/ginkgo", "1.36"),
+    Program("nnp", f"{_KUBERNETES}/test/images/nonewprivs", "1.36"),
+    Program("sample-apiserver", "k8s.io/sample-apiserver", "1.36"),
 )
 _OF_KUBERNETES = (
     "kubelet",
@@ -104,7 +118,8 @@ def kubernetes() -> list[str]:
     ]
 
 
-def _all() -> list[Program]:
+def of_machines() -> list[Program]:
+    """Return the programs that images of machines are made of."""
     found = list(_RUNTIME)
     for version in kubernetes():
         minor = version.removeprefix("v").rpartition(".")[0]
@@ -136,23 +151,35 @@ def _stamp(program: Program) -> tuple[str, str]:
     return f"node-program-{program.path.replace('/', '-')}", value
 
 
-def _outdated() -> list[Program]:
+def source_of_tests() -> pathlib.Path:
+    """Return the folder with the source of the conformance tests."""
+    go = golang.ensure()
+    words = [go, "list", "-mod=mod", "-m", "-f", "{{.Dir}}", _KUBERNETES]
+    module = _MODULES / CONFORMANCE[0].module
+    found = tools.output(words, env=golang.environ(), cwd=module)
+    return pathlib.Path(found.strip())
+
+
+def _outdated(wanted: Iterable[Program]) -> list[Program]:
     return [
         each
-        for each in _all()
+        for each in wanted
         if not (BIN / each.path).exists() or not stamps.fresh(*_stamp(each))
     ]
 
 
 def ready() -> bool:
-    """Whether there is nothing to build."""
-    return not _outdated()
+    """Whether there is nothing to build for machines."""
+    return not _outdated(of_machines())
 
 
-def build(say: Callable[[str], None]) -> None:
-    """Build what is outdated."""
+def build(say: Callable[[str], None], wanted: Iterable[Program] = ()) -> None:
+    """Build what is outdated.
+
+    :param wanted: no programs: those of machines
+    """
     go = golang.ensure()
-    todo = _outdated()
+    todo = _outdated(wanted or of_machines())
     for number, program in enumerate(todo, 1):
         say(f"{number}/{len(todo)} {program.path}")
         _build(program, go)
@@ -163,9 +190,10 @@ def _build(program: Program, go: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     # The old one may be running.
     fresh: pathlib.Path = target.with_name(f"{target.name}.new")
+    verb = ("test", "-c", "-vet=off") if program.suite else ("build",)
     tools.run(
         [
-            *(go, "build", "-trimpath", "-mod=mod", "-buildvcs=false"),
+            *(go, *verb, "-trimpath", "-mod=mod", "-buildvcs=false"),
             *("-tags", program.tags, "-ldflags", _flags(program)),
             *("-o", fresh, program.package),
         ],

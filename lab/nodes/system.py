@@ -60,6 +60,7 @@ _REGISTRY = "registry.k8s.io"
 #: The name that containerd's configuration has for the pause image.
 _PAUSE = f"{_REGISTRY}/pause:lab"
 _FLANNEL = "docker.io/lab/flannel:v0.28.10"
+_METRICS = "docker.io/lab/metrics-server:v0.8.0"
 _AGNHOST = "docker.io/lab/agnhost:v1"
 _PATIENCE = 30.0
 
@@ -76,9 +77,7 @@ def missing() -> list[str]:
 
 def _stamp(version: str) -> tuple[str, str]:
     built = [
-        each.stat()
-        for each in sorted(programs.BIN.rglob("*"))
-        if each.is_file()
+        (programs.BIN / each.path).stat() for each in programs.of_machines()
     ]
     value = stamps.fingerprint(
         version,
@@ -139,7 +138,7 @@ def _build_image(version: str) -> None:
     archives = folder / "archives"
     archives.mkdir()
     for number, image in enumerate(_container_images(version)):
-        containers.write(image, archives / f"{number}.tar")
+        containers.write([image], archives / f"{number}.tar")
     _import(archives, folder / "containerd")
     shutil.rmtree(archives)
 
@@ -241,9 +240,13 @@ def _addons() -> Iterator[containers.Image]:
         {"manager": programs.BIN / programs.CLOUD_CONTROLLER},
         ("/manager",),
     )
-    yield containers.Image(
-        (_AGNHOST,), {"agnhost": programs.BIN / "agnhost"}, ("/agnhost",)
-    )
+    for name, program in (
+        (_AGNHOST, "agnhost"),
+        (_METRICS, "metrics-server"),
+    ):
+        yield containers.Image(
+            (name,), {program: programs.BIN / program}, (f"/{program}",)
+        )
     yield containers.Image(
         (_FLANNEL,),
         {"flanneld": programs.BIN / "flanneld", **_of_debian(*_SHELL)},

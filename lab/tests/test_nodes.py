@@ -206,7 +206,7 @@ class ImageTest(unittest.TestCase):
         )
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "image.tar")
-            containers.write(image, file)
+            containers.write([image], file)
             with tarfile.open(file) as archive:
                 content = {
                     each.name: archive.extractfile(each).read()  # type: ignore[union-attr]

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The container images that conformance tests want.
+
+They are made as ``test/images`` of Kubernetes says, with Debian in place of
+Alpine. No registry is asked: machines import them from an archive.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+import pathlib
+import shutil
+import tarfile
+import tempfile
+import types
+
+from lab import layout
+from lab import stamps
+from lab import tools
+from lab.nodes import containers
+from lab.nodes import programs
+
+FOLDER = programs.FOLDER / "conformance"
+ARCHIVE = FOLDER / "images.tar"
+_BASE = FOLDER / "base.tar"
+_LOG = layout.log("conformance-images")
+_SUITE = "bookworm"
+#: What tests call in images of agnhost, nginx and glibc-dns-testing.
+_PACKAGES = (
+    *("bash", "busybox-static", "curl", "dnsutils", "iperf", "iproute2"),
+    *("netcat-openbsd", "nginx-light", "util-linux"),
+)
+#: The users that agnhost's image has.
+_USERS = (
+    "groupadd --gid 50000 group-defined-in-image",
+    "useradd --uid 1000 --groups group-defined-in-image user-defined-in-image",
+)
+_BUSYBOX = "bin/busybox"
+_REGISTRY = "registry.k8s.io/"
+
+
+def build(say: Callable[[str], None]) -> None:
+    """Build the programs of the tests, and the archive of their images."""
+    programs.build(say, programs.CONFORMANCE)
+    name, value = _stamp()
+    if ARCHIVE.exists() and stamps.fresh(name, value):
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    say("Debian")
+    _bootstrap()
+    say("images")
+    with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
+        images = [*_images(_names(), pathlib.Path(scratch))]
+        containers.write(images, ARCHIVE)
+    stamps.write(name, value)
+
+
+def _stamp() -> tuple[str, str]:
+    built = [
+        (programs.BIN / each.path).stat() for each in programs.CONFORMANCE
+    ]
+    value = stamps.fingerprint(
+        repr((_PACKAGES, _USERS)),
+        repr([(each.st_size, each.st_mtime_ns) for each in built]),
+        files=[pathlib.Path(__file__), pathlib.Path(containers.__file__)],
+    )
+    return "conformance-images", value
+
+
+def _bootstrap() -> None:
+    """Make the layer that most images share."""
+    _BASE.unlink(missing_ok=True)
+    hooks = (f'--customize-hook=chroot "$1" {each}' for each in _USERS)
+    packages = f"--include={','.join(_PACKAGES)}"
+    words = ["--variant=minbase", packages, *hooks, _SUITE, str(_BASE)]
+    tools.run(["mmdebstrap", *words], log=_LOG)
+
+
+def _names() -> dict[str, list[str]]:
+    """Return the names that the tests have for images, by their last word."""
+    listed = tools.output([programs.BIN / "e2e.test", "--list-images"])
+    found: dict[str, list[str]] = {}
+    for line in listed.split():
+        if line.startswith(_REGISTRY):
+            word = line.rpartition("/")[2].partition(":")[0]
+            found.setdefault(word, []).append(line)
+    return found
+
+
+def _images(
+    names: dict[str, list[str]], scratch: pathlib.Path
+) -> Iterator[containers.Image]:
+    """Yield the images that conformance runs; the tests know more.
+
+    :param scratch: a folder for files of images
+    """
+    source = programs.source_of_tests() / "test" / "images"
+    yield _agnhost((*names["agnhost"],), source)
+    for animal in ("kitten", "nautilus"):
+        data = source / animal / "html" / "data.json"
+        yield _agnhost((*names[animal],), source, {"data.json": data})
+    for word, *command in (
+        ("nginx", "nginx", "-g", "daemon off;"),
+        ("glibc-dns-testing", "sleep", "infinity"),
+    ):
+        yield containers.Image((*names[word],), {}, (*command,), base=_BASE)
+    yield containers.Image(
+        (*names["nonroot"],), {}, ("bash",), user="1234", base=_BASE
+    )
+    setuid = scratch / "nnp"
+    shutil.copy(programs.BIN / "nnp", setuid)
+    setuid.chmod(0o4755)
+    for word, path, file in (
+        ("nonewprivs", "usr/local/bin/nnp", setuid),
+        ("sample-apiserver", "sample-apiserver", None),
+        ("etcd", "usr/local/bin/etcd", layout.BIN / "etcd"),
+        ("pause", "pause", None),
+    ):
+        program = file or programs.BIN / word
+        yield containers.Image((*names[word],), {path: program}, (f"/{path}",))
+    yield _busybox((*names["busybox"],), scratch)
+
+
+def _agnhost(
+    names: tuple[str, ...],
+    source: pathlib.Path,
+    more: Mapping[str, pathlib.Path] = types.MappingProxyType({}),
+) -> containers.Image:
+    """Return an image of the tests' program that serves, calls and waits.
+
+    :param more: path in the image -> file
+    """
+    keys = source / "agnhost" / "porter"
+    return containers.Image(
+        names,
+        {
+            "agnhost": programs.BIN / "agnhost",
+            "localhost.crt": keys / "localhost.crt",
+            "localhost.key": keys / "localhost.key",
+            **more,
+        },
+        ("/agnhost",),
+        links={"agnhost-2": "agnhost"},
+        arguments=("test-webserver",) if more else ("pause",),
+        base=_BASE,
+    )
+
+
+def _busybox(
+    names: tuple[str, ...], scratch: pathlib.Path
+) -> containers.Image:
+    """Return an image of Debian's busybox, with links for its commands."""
+    with tarfile.open(_BASE) as archive:
+        member = archive.getmember(f"./usr/{_BUSYBOX}")
+        member.name = "busybox"
+        archive.extract(member, scratch, filter="data")
+    program = scratch / "busybox"
+    commands = tools.output([program, "--list"]).split()
+    return containers.Image(
+        names,
+        {
+            _BUSYBOX: program,
+            "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\n",
+            "etc/group": b"root:x:0:\n",
+        },
+        (),
+        links={
+            f"bin/{each}": "busybox" for each in commands if each != "busybox"
+        },
+        arguments=("sh",),
+    )

@@ -26,15 +26,15 @@ _LOG = layout.log("conformance-images")
 _SUITE = "bookworm"
 #: What tests call in images of agnhost, nginx and glibc-dns-testing.
 _PACKAGES = (
-    *("bash", "busybox-static", "curl", "dnsutils", "iperf", "iproute2"),
-    *("netcat-openbsd", "nginx-light", "util-linux"),
+    *("bash", "bash-static", "busybox-static", "curl", "dnsutils", "iperf"),
+    *("iproute2", "netcat-openbsd", "nginx-light", "util-linux"),
 )
 #: The users that agnhost's image has.
 _USERS = (
     "groupadd --gid 50000 group-defined-in-image",
     "useradd --uid 1000 --groups group-defined-in-image user-defined-in-image",
 )
-_BUSYBOX = "bin/busybox"
+_STATIC = ("bash-static", "busybox")
 _REGISTRY = "registry.k8s.io/"
 
 
@@ -148,23 +148,29 @@ def _agnhost(
 def _busybox(
     names: tuple[str, ...], scratch: pathlib.Path
 ) -> containers.Image:
-    """Return an image of Debian's busybox, with links for its commands."""
+    """Return an image of Debian's busybox, with links for its commands.
+
+    Its shell is bash: that of busybox loses variables whose names it could
+    not set itself, such as ``data-1``.
+    """
     with tarfile.open(_BASE) as archive:
-        member = archive.getmember(f"./usr/{_BUSYBOX}")
-        member.name = "busybox"
-        archive.extract(member, scratch, filter="data")
+        for name in _STATIC:
+            member = archive.getmember(f"./usr/bin/{name}")
+            member.name = name
+            archive.extract(member, scratch, filter="data")
     program = scratch / "busybox"
     commands = tools.output([program, "--list"]).split()
     return containers.Image(
         names,
         {
-            _BUSYBOX: program,
+            **{f"bin/{each}": scratch / each for each in _STATIC},
             "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\n",
             "etc/group": b"root:x:0:\n",
         },
         (),
         links={
-            f"bin/{each}": "busybox" for each in commands if each != "busybox"
+            **{f"bin/{each}": "busybox" for each in {*commands} - {*_STATIC}},
+            "bin/sh": "bash-static",
         },
         arguments=("sh",),
     )

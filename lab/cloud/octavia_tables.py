@@ -28,10 +28,53 @@ _NAMES = {
     models.ClientAuthenticationMode: constants.SUPPORTED_CLIENT_AUTH_MODES,
 }
 
+#: One flavor and one availability zone, as an operator offers them.
+_PROFILE = "00000000-0000-4000-8000-000000000001"
+_OFFERED = (
+    (
+        models.FlavorProfile,
+        {
+            "id": _PROFILE,
+            "name": "single",
+            "provider_name": "amphora",
+            "flavor_data": '{"loadbalancer_topology": "SINGLE"}',
+        },
+    ),
+    (
+        models.Flavor,
+        {
+            "id": _PROFILE,
+            "name": "small",
+            "enabled": True,
+            "flavor_profile_id": _PROFILE,
+        },
+    ),
+    (
+        models.AvailabilityZoneProfile,
+        {
+            "id": _PROFILE,
+            "name": "az1",
+            "provider_name": "amphora",
+            "availability_zone_data": '{"compute_zone": "az1"}',
+        },
+    ),
+    (
+        models.AvailabilityZone,
+        {
+            "name": "az1",
+            "enabled": True,
+            "availability_zone_profile_id": _PROFILE,
+        },
+    ),
+)
+
 engine = sqlalchemy.create_engine(sys.argv[1])
 base_models.BASE.metadata.create_all(engine)
 with engine.begin() as connection:
     for model, names in _NAMES.items():
         rows = [{"name": name} for name in names]
         insert = postgresql.insert(model.__table__).values(rows)
+        connection.execute(insert.on_conflict_do_nothing())
+    for model, row in _OFFERED:
+        insert = postgresql.insert(model.__table__).values([row])
         connection.execute(insert.on_conflict_do_nothing())

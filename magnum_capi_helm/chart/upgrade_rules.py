@@ -235,6 +235,8 @@ KEPT_PATHS: tuple[str, ...] = (
     "apiServer.enableLoadBalancer",
     "apiServer.fixedIP",
     "apiServer.floatingIP",
+    "apiServer.loadBalancerAvailabilityZone",
+    "apiServer.loadBalancerFlavor",
     "apiServer.loadBalancerProvider",
     "apiServer.port",
     "clusterNetworking.allowAllInClusterTraffic",
@@ -361,6 +363,8 @@ def living(
 _KEPT_LABELS: tuple[labels.Label[Any], ...] = (
     api_server.FIXED_FLOATING_IP,
     api_server.FIXED_IP,
+    api_server.LB_FLAVOR,
+    api_server.LB_ZONE,
     networking.DOMAIN,
 )
 

@@ -210,8 +210,7 @@ def _check_labels(cluster: Any, chart: str) -> Iterator[components.Result]:
             state = components.FAILED
             detail = (
                 f"{name}={text} is not applied yet: the Kubernetes API is "
-                "open to all until an upgrade to a chart that applies it "
-                f"({versions.describe(label.charts)}). Inform the owner"
+                "open to all until the next upgrade. Inform the owner"
             )
         else:
             detail = (

@@ -228,9 +228,28 @@ class Cloud:
     @_once
     def load_balancer_providers(self) -> tuple[str, ...]:
         """Return the names of the providers that users may choose, sorted."""
-        with sessions.asking("load balancer providers"):
-            providers = self._api("load-balancer").providers()
-            return tuple(sorted(str(each.name) for each in providers))
+        return self._of_octavia("providers")
+
+    @_once
+    def load_balancer_flavors(self) -> tuple[str, ...]:
+        """Return the names of the flavors that users may choose, sorted."""
+        return self._of_octavia("flavors")
+
+    @_once
+    def load_balancer_zones(self) -> tuple[str, ...]:
+        """Return the names of the zones that users may choose, sorted."""
+        return self._of_octavia("availability_zones")
+
+    def _of_octavia(self, what: str) -> tuple[str, ...]:
+        with sessions.asking(f"{what.replace('_', ' ')} of load balancers"):
+            found = getattr(self._api("load-balancer"), what)()
+            names = {
+                str(each.name)
+                for each in found
+                # Providers are never disabled.
+                if getattr(each, "is_enabled", True)
+            }
+        return tuple(sorted(names))
 
     # Cinder
 

@@ -115,9 +115,21 @@ ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = TOPIC.label(
     "filter. Default: all networks.",
     aliases=("master_lb_allowed_cidrs",),
     becomes=("apiServer.allowedCIDRs",),
-    # In between, the chart writes a field that its provider does not have:
-    # the load balancer would be open to all.
-    charts=(versions.Range(until="0.10.1"), versions.Range(since="0.24.0")),
+)
+LB_FLAVOR = TOPIC.text(
+    "api_server_lb_flavor",
+    "the name of an Octavia flavor",
+    help="Octavia flavor of the load balancer. Default: that of Octavia.",
+    becomes=("apiServer.loadBalancerFlavor",),
+    charts=(versions.Range(since="0.12.0"),),
+)
+LB_ZONE = TOPIC.text(
+    "api_server_lb_availability_zone",
+    "the name of an Octavia availability zone",
+    help="Octavia availability zone of the load balancer. Default: that of "
+    "Octavia.",
+    becomes=("apiServer.loadBalancerAvailabilityZone",),
+    charts=(versions.Range(since="0.11.0"),),
 )
 CERT_SANS: labels.Label[tuple[str, ...]] = TOPIC.label(
     "api_server_cert_sans",
@@ -173,6 +185,9 @@ def _check_bare(cluster: cluster_spec.Cluster) -> None:
             ALLOWED_CIDRS,
             "it with master_lb_enabled: only a load balancer can filter",
         )
+    for label in (LB_FLAVOR, LB_ZONE):
+        if topic.is_given(settings, label):
+            raise settings.refused(label, "it with master_lb_enabled")
     if cluster.api.floating_ip:
         if machines != 1:
             raise errors.InvalidInput(
@@ -203,7 +218,7 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         # which load balancers of Services need.
         "apiServer.loadBalancerProvider": settings[LB_PROVIDER],
         "apiServer.associateFloatingIP": api.floating_ip,
-        # Charts up to 0.23.0 read this spelling, later ones the declared one.
+        # 0.10.1 applies this spelling alone.
         "apiServer.allowedCidrs": settings[ALLOWED_CIDRS],
         "apiServer.port": api.port,
         # The provider forwards the port to the machines unchanged, so the
@@ -217,6 +232,7 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
             ALLOWED_CIDRS,
             CERT_SANS,
             LOG_LEVEL,
+            *((LB_FLAVOR, LB_ZONE) if api.load_balancer else ()),
         ),
     }
 

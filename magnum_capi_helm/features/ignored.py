@@ -97,10 +97,6 @@ _FUNCTIONAL: dict[str, tuple[str, ...]] = {
         "heapster_enabled",
         "influx_grafana_dashboard_enabled",
     ),
-    "the chart can't choose it for the load balancer of the API": (
-        "api_server_lb_availability_zone",
-        "api_server_lb_flavor",
-    ),
     "the chart passes no scheduler hints to Nova; server_group_policies "
     "spreads machines over hosts": ("different_failure_domain",),
 }

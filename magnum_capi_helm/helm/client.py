@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 import contextlib
 import functools
 import json
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import yaml
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.helm import post_renderer
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
@@ -113,6 +114,7 @@ class Helm:
         *,
         within: float | None = None,
         convert: Collection[str] = (),
+        patch: Sequence[patches.Patch] = (),
     ) -> float:
         """Install or upgrade the release, without waiting for its objects.
 
@@ -120,6 +122,7 @@ class Helm:
         :param within: seconds, if helm has fewer than usual
         :param convert: API groups whose objects are applied in v1beta2, and
             not in the version that the chart renders
+        :param patch: fields of objects that the chart does not set
         :returns: seconds that helm took
         :raises HelmBusy: the newest revision is pending
         :raises HelmUnreachable: worth trying again
@@ -127,8 +130,10 @@ class Helm:
         """
         options: list[str] = []
         variables: Mapping[str, str] = {}
-        if convert:
-            options, variables = post_renderer.options(self._major, convert)
+        if convert or patch:
+            options, variables = post_renderer.options(
+                self._major, convert, patch
+            )
         if self._major >= 4:
             options.append(_MERGED_BY_HELM)
         return self._run(
@@ -185,6 +190,7 @@ class Helm:
         live: bool = False,
         hooks: bool = False,
         convert: Collection[str] = (),
+        patch: Sequence[patches.Patch] = (),
     ) -> tuple[dict[str, Any], ...]:
         """Return the objects that the chart makes of values; write nothing.
 
@@ -194,6 +200,8 @@ class Helm:
         :param convert: API groups whose objects are applied in v1beta2; helm
             4, which asks the API server for the kind of each live object,
             returns them so, and helm 3 in the chart's version
+        :param patch: fields of objects that the chart does not set
+        :raises Unconvertible: there is nothing to patch
         :raises HelmError: the chart refuses the values
         :raises ChartStranded: a version is not served, says helm 4
         :raises ManifestUnreadable: helm's output is not YAML
@@ -204,13 +212,16 @@ class Helm:
         command.append("--skip-tests" if hooks else "--no-hooks")
         variables: Mapping[str, str] = {}
         if convert and self._major >= 4:
-            words, variables = post_renderer.options(self._major, convert)
+            words, variables = post_renderer.options(
+                self._major, convert, patch
+            )
+            patch = ()
             command += words
         helm = self._command.adapted(variables=variables)
         run = helm.run(command, json.dumps(values).encode())
         text = self._answer("template", run).decode()
         try:
-            return encoding.objects(text)
+            return patches.applied(encoding.objects(text), patch)
         except yaml.YAMLError as error:
             # Not chained: its text quotes the manifest, which has secrets.
             raise errors.ManifestUnreadable(

@@ -9,7 +9,7 @@ Python does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import json
 import re
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import yaml
 
 from magnum_capi_helm.chart import conversion
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 
@@ -68,23 +69,31 @@ def converted(
     convert: Callable[
         [conversion.Object], conversion.Object | None
     ] = conversion.convert,
+    patch: Sequence[patches.Patch] = (),
 ) -> str:
     """Return the manifest with the objects of some API groups in v1beta2.
 
     The text of all other objects stays as it is.
 
     :param convert: returns None for an object whose text is to stay
+    :param patch: applied before objects are converted
     :raises HelmError: it can't be read
-    :raises Unconvertible: a field can't be kept
+    :raises Unconvertible: a field can't be kept, or a patch not applied
     """
     parts = []
+    kinds: set[str] = set()
     end = 0
     loader = _Loader(text)
     try:
         while loader.check_node():
             node = loader.get_node()
             obj = loader.construct_document(node)
-            new = convert(obj) if _is_old(obj, groups) else None
+            new: Mapping[str, Any] | None = None
+            if isinstance(obj, dict):
+                kinds.add(str(obj.get("kind")))
+                new = patches.patched(obj, patch)
+            if _is_old(obj, groups):
+                new = convert(new or obj)
             if new is not None:
                 parts += [text[end : node.start_mark.index], _json(new), "\n"]
                 end = node.end_mark.index
@@ -92,6 +101,7 @@ def converted(
         raise _unreadable(why) from None
     finally:
         loader.dispose()
+    patches.check(patch, kinds)
     return "".join([*parts, text[end:]])
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The program that helm runs to convert what a chart renders.
+"""The program that helm runs to convert and patch what a chart renders.
 
-``python -m magnum_capi_helm.helm.post_renderer GROUP...``: objects of these
-API groups come out in v1beta2. Manifests have secrets, so they pass through
-standard input and output alone.
+``python -m magnum_capi_helm.helm.post_renderer [PATCH...] [GROUP...]``:
+objects of these API groups come out in v1beta2. A patch is a JSON list of
+kind, field and value. Manifests have secrets, so they pass through standard
+input and output alone.
 
 helm 3 runs any program. helm 4 runs plugins: the package has one in
 ``plugins``, which starts this module.
@@ -12,10 +13,12 @@ helm 3 runs any program. helm 4 runs plugins: the package has one in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+import json
 import pathlib
 import sys
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.model import errors
 
@@ -27,13 +30,13 @@ _PYTHON = "MAGNUM_CAPI_HELM_PYTHON"
 
 
 def options(
-    helm: int, groups: Collection[str]
+    helm: int, groups: Collection[str], patch: Iterable[patches.Patch]
 ) -> tuple[list[str], Mapping[str, str]]:
     """Return options and environment variables that make helm convert.
 
     :param helm: its major version
     """
-    words = sorted(groups)
+    words = [*map(json.dumps, patch), *sorted(groups)]
     variables = {}
     if helm < 4:
         program = sys.executable
@@ -48,8 +51,10 @@ def options(
 def main() -> int:
     """Convert standard input; return the exit code."""
     text = sys.stdin.buffer.read().decode()
+    words = sys.argv[1:]
+    patch = [patches.Patch(*json.loads(w)) for w in words if w[0] == "["]
     try:
-        result = manifests.converted(text, sys.argv[1:])
+        result = manifests.converted(text, words, patch=patch)
     except errors.CapiHelmError as error:
         print(error, file=sys.stderr)
         return 1

@@ -188,7 +188,7 @@ class ManifestUnreadable(HelmError):
 
 
 class Unconvertible(HelmError):
-    """An object of a chart can't be written in a version that is served."""
+    """An object of a chart can't be converted or patched."""
 
 
 class ChartStranded(HelmError):

@@ -85,7 +85,7 @@ TRAPS: Mapping[Range, str] = {
     Range("0.11.0", "0.15.0"): "ignores DNS servers "
     "(clusterNetworking.dnsNameservers)",
     Range("0.11.0", "0.23.0"): "does not apply allowed CIDRs of the "
-    "Kubernetes API: it stays open",
+    "Kubernetes API: the driver sets them itself",
     Range("0.10.1", "0.14.1"): "gives kube-apiserver an argument that "
     "Kubernetes 1.33 refuses",
     Range("0.10.1", "0.15.0"): "takes authWebhook: none for a webhook: the "

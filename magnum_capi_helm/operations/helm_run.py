@@ -24,6 +24,7 @@ import time
 from oslo_log import log
 
 from magnum_capi_helm.chart import conversion
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import helm_records
@@ -73,6 +74,7 @@ def upgrade(
             stamped,
             within=left,
             convert=rt.converted_groups,
+            patch=patches.wanted(desired.values, desired.chart.version),
         )
 
     try:

@@ -19,6 +19,7 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import runtime as runtimes
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.database import rows
@@ -319,6 +320,7 @@ class Release:
             self.namespace,
             rt.charts.ensure(desired.chart),
             values.stamped(desired.values, desired.fingerprint),
+            patch=patches.wanted(desired.values, desired.chart.version),
         )
         if not live:
             return render()

@@ -41,25 +41,37 @@ def resolve(
     cluster_labels = requested_labels.cluster_labels(cluster)
     chart = requested_labels.wanted_chart(cluster_labels)
     if _api_server(cluster, cluster_labels).load_balancer:
-        _check_provider(cluster_labels, cloud)
+        _check_balancer(cluster_labels, cloud)
     return look_up(cluster, cluster_labels, chart, cloud, release)
 
 
-def _check_provider(
+#: Label -> the question to the cloud for its allowed values.
+_OF_BALANCERS: tuple[tuple[labels.Label[str], str], ...] = (
+    (api_server.LB_PROVIDER, "load_balancer_providers"),
+    (api_server.LB_FLAVOR, "load_balancer_flavors"),
+    (api_server.LB_ZONE, "load_balancer_zones"),
+)
+
+
+def _check_balancer(
     cluster_labels: labels.Values, cloud: catalogue.Cloud
 ) -> None:
-    """Refuse a provider that Octavia does not have.
+    """Refuse a provider, flavor or zone that Octavia does not have.
 
-    Cluster API's provider would take Octavia's default without a word.
+    Cluster API's provider would take the default provider or flavor of
+    Octavia without a word.
     """
-    label = api_server.LB_PROVIDER
-    if cluster_labels.given(label) is None:
-        return
-    offered = cloud.load_balancer_providers()
-    if cluster_labels[label] not in offered:
-        raise cluster_labels.refused(
-            label, label.allowed, f"Octavia has {', '.join(offered)}"
-        )
+    for label, question in _OF_BALANCERS:
+        name = cluster_labels[label]
+        if cluster_labels.given(label) is None or not name:
+            continue
+        offered: tuple[str, ...] = getattr(cloud, question)()
+        if name not in offered:
+            raise cluster_labels.refused(
+                label,
+                label.allowed,
+                f"Octavia has {', '.join(offered) or 'none'}",
+            )
 
 
 def look_up(

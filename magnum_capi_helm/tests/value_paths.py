@@ -16,6 +16,7 @@ import pathlib
 import re
 from typing import Any
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.model import versions
 
 _DATA = pathlib.Path(__file__).with_name("data") / "value_paths.json"
@@ -23,7 +24,8 @@ _DATA = pathlib.Path(__file__).with_name("data") / "value_paths.json"
 #: Read by templates, missing in values.yaml: path -> versions.
 _READ: dict[str, tuple[versions.Range, ...]] = {
     "apiServer.allowedCIDRs": (versions.Range(since="0.24.0"),),
-    "apiServer.allowedCidrs": (versions.Range(until="0.23.0"),),
+    # Later ones write a field that CAPO does not have.
+    "apiServer.allowedCidrs": (versions.Range(until="0.10.1"),),
     "etcd.blockDevice": versions.ALL,
     "nodeGroups.name": versions.ALL,
     "nodeGroups.machineCount": versions.ALL,
@@ -76,6 +78,8 @@ def known(version: str) -> frozenset[str]:
         for path, ranges in _READ.items()
         if versions.applies(ranges, version)
     }
+    # The driver applies these itself.
+    paths |= {row.value for row in patches.table() if version in row.charts}
     return frozenset(paths)
 
 

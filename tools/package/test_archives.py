@@ -17,6 +17,7 @@ from tools import archives
 #: All files of the product that are not modules: what it reads at run time.
 READ_AT_RUN_TIME = {
     "magnum_capi_helm/kubernetes/permissions.yaml",
+    "magnum_capi_helm/patches.yaml",
     "magnum_capi_helm/versions.yaml",
 }
 #: What git and Gerrit want, and nobody else.

@@ -99,7 +99,12 @@ def render(
             {"infrastructureRef": {"name": release}},
             values.get("clusterAnnotations") or {},
         ),
-        made.make(kinds.OPENSTACK_CLUSTER, release, {}, KEEP),
+        made.make(
+            kinds.OPENSTACK_CLUSTER,
+            release,
+            _balancer(values),
+            KEEP,
+        ),
         *_control_plane(made, values),
         *(
             each
@@ -108,6 +113,13 @@ def render(
         ),
         *_addons(made, values),
     ]
+
+
+def _balancer(values: dict[str, Any]) -> dict[str, Any]:
+    """The API's load balancer, for clusters that have settings of it."""
+    if "allowedCIDRs" not in values.get("apiServer", {}):
+        return {}
+    return {"apiServerLoadBalancer": {"enabled": True}}
 
 
 class _Maker:

@@ -38,6 +38,8 @@ class FakeCloud:
     machine_zones: tuple[str, ...] = ("az1", "az2")
     zones_of_volumes: tuple[str, ...] = ("nova",)
     providers: tuple[str, ...] = ("amphora", "ovn")
+    balancer_flavors: tuple[str, ...] = ("ha", "small")
+    balancer_zones: tuple[str, ...] = ("az1",)
     #: Of all services together; what is not here is plenty.
     limits: dict[str, quota_demand.Quota] = dataclasses.field(
         default_factory=dict
@@ -120,6 +122,14 @@ class FakeCloud:
     def load_balancer_providers(self) -> tuple[str, ...]:
         """As the real one."""
         return self.providers
+
+    def load_balancer_flavors(self) -> tuple[str, ...]:
+        """As the real one."""
+        return self.balancer_flavors
+
+    def load_balancer_zones(self) -> tuple[str, ...]:
+        """As the real one."""
+        return self.balancer_zones
 
     def quotas(self, service: str) -> dict[str, quota_demand.Quota]:
         """As the real one; Nova tells all of them."""

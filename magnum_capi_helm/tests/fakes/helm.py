@@ -9,7 +9,7 @@ patches by the difference of two manifests and never looks at what is live.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import enum
 import json
@@ -17,6 +17,7 @@ import pathlib
 import re
 from typing import Any
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.kubernetes import kinds
@@ -252,6 +253,7 @@ class FakeHelm(FakeRepository):
         *,
         within: float | None = None,
         convert: Collection[str] = (),
+        patch: Sequence[patches.Patch] = (),
     ) -> float:
         """As the real one."""
         call.check_lease()
@@ -280,6 +282,7 @@ class FakeHelm(FakeRepository):
             build={**_build(chart), **self.otherwise},
             labels=history[-1]["labels"] if history else {},
             converted=frozenset(convert),
+            patch=patch,
         )
         look_up(self._client, _compared(history), "current release manifest")
         look_up(self._client, revision.objects(), "new release manifest")
@@ -323,6 +326,7 @@ class FakeHelm(FakeRepository):
         live: bool = False,
         hooks: bool = False,
         convert: Collection[str] = (),
+        patch: Sequence[patches.Patch] = (),
     ) -> tuple[dict[str, Any], ...]:
         """As the real one; the chart of an addon is one Pod."""
         if live and not self._client.answers:
@@ -340,12 +344,14 @@ class FakeHelm(FakeRepository):
         made = fake_chart.render(release, namespace, dict(values), build)
         if live and self.installed.startswith("v4"):
             try:
-                made = records.post_rendered(made, convert)
+                made = records.post_rendered(made, convert, patch)
             except errors.Unconvertible:
                 raise errors.Unconvertible(
                     "helm template: error while running post render on files"
                 ) from None
             look_up(self._client, made, "release manifest")
+        else:
+            made = [*patches.applied(made, patch)]
         return tuple(json.loads(json.dumps(made)))
 
     def _outcome(self) -> Outcome:

@@ -26,6 +26,23 @@ COMPUTE = "http://nova.test/v2.1"
 KEYS = "http://barbican.test"
 NETWORK = "http://neutron.test"
 BALANCER = "http://octavia.test"
+_OF_OCTAVIA: tuple[tuple[str, str, tuple[dict[str, object], ...]], ...] = (
+    ("providers", "providers", ({"name": "ovn"}, {"name": "amphora"})),
+    (
+        "flavors",
+        "flavors",
+        (
+            {"name": "small", "enabled": True},
+            {"name": "ha", "enabled": True},
+            {"name": "old", "enabled": False},
+        ),
+    ),
+    (
+        "availabilityzones",
+        "availability_zones",
+        ({"name": "az1", "enabled": True}, {"name": "az2", "enabled": False}),
+    ),
+)
 VOLUME = "http://cinder.test/v3/fake_project"
 
 #: As Keystone knows them.
@@ -74,11 +91,12 @@ class FakeOpenStack(
         )
         self.compute_zones = catalogue.FakeZones(mocker, COMPUTE, "az1", "az2")
         self.volume_zones = catalogue.FakeZones(mocker, VOLUME, "nova")
-        mocker.register_uri(
-            "GET",
-            re.compile(f"{BALANCER}/v2(.0)?/lbaas/providers"),
-            json={"providers": [{"name": "ovn"}, {"name": "amphora"}]},
-        )
+        for collection, key, items in _OF_OCTAVIA:
+            mocker.register_uri(
+                "GET",
+                re.compile(f"{BALANCER}/v2(.0)?/lbaas/{collection}"),
+                json={key: [*items]},
+            )
         self.workloads = workloads.FakeWorkloads(
             mocker, BALANCER, NETWORK, VOLUME
         )

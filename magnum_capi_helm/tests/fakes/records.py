@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 import dataclasses
 import gzip
 import json
 import time
 from typing import Any
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.tests.fakes import api_server
@@ -22,13 +23,15 @@ SEPARATOR = "\n---\n"
 
 
 def post_rendered(
-    objects: list[api_server.Object], groups: Collection[str]
+    objects: list[api_server.Object],
+    groups: Collection[str],
+    patch: Sequence[patches.Patch] = (),
 ) -> list[api_server.Object]:
     """Return what the post-renderer makes of a chart's objects."""
-    if not groups:
+    if not groups and not patch:
         return objects
     text = SEPARATOR.join(map(json.dumps, objects))
-    return [*encoding.objects(manifests.converted(text, groups))]
+    return [*encoding.objects(manifests.converted(text, groups, patch=patch))]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,13 +51,14 @@ class Revision:
     build: dict[str, str] = dataclasses.field(default_factory=dict)
     labels: dict[str, str] = dataclasses.field(default_factory=dict)
     converted: frozenset[str] = frozenset()
+    patch: Sequence[patches.Patch] = ()
 
     def objects(self) -> list[api_server.Object]:
         """The objects of its manifest."""
         objects = chart.render(
             self.release, self.namespace, self.values, self.build
         )
-        return post_rendered(objects, self.converted)
+        return post_rendered(objects, self.converted, self.patch)
 
     def record(self) -> api_server.Object:
         """The Secret in which helm keeps it."""

@@ -75,9 +75,11 @@ class ClusterRows:
         self._uuid = uuid
         self._all = cloud.all_rows()
         images = cloud.get("image", "/v2/images")["images"]
+        path = "/v2/lbaas/flavors"
+        flavors = cloud.get("load-balancer", path)["flavors"]
         self._words = words
         self._names = {
-            **{each["id"]: each["name"] for each in images},
+            **{each["id"]: each["name"] for each in (*images, *flavors)},
             **{
                 each["id"]: each["name"]
                 for kind in ("networks", "subnets", "security groups")

@@ -37,6 +37,8 @@ _ROWS: tuple[tuple[str, Any, Any], ...] = (
     ("apiServer.port", None, 8443),
     ("apiServer.port", 8443, 6443),
     ("clusterNetworking.disableExternalNetwork", None, True),
+    ("apiServer.loadBalancerAvailabilityZone", None, "az1"),
+    ("apiServer.loadBalancerFlavor", "small", "ha"),
     ("clusterNetworking.externalNetworkId", "net-1", "net-2"),
     ("clusterNetworking.internalNetwork.networkFilter", {"id": "a"}, None),
     ("clusterNetworking.internalNetwork.nodeCidr", "10.0.0.0/24", None),

@@ -29,7 +29,7 @@ VERSIONS = (
     "0.10.1",
 )
 
-#: Sent under both of its spellings: a chart reads one of them.
+#: Sent under both of its spellings: one of them applies.
 _SPELLINGS = {"apiServer.allowedCIDRs", "apiServer.allowedCidrs"}
 
 

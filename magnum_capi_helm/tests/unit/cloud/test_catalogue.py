@@ -102,9 +102,14 @@ class CloudTest(oslotest_base.BaseTestCase):
             ("amphora", "ovn"), self.cloud.load_balancer_providers()
         )
 
+    def test_flavors_and_zones_of_load_balancers(self) -> None:
+        self.assertEqual(("ha", "small"), self.cloud.load_balancer_flavors())
+        self.assertEqual(("az1",), self.cloud.load_balancer_zones())
+
     def test_zones_and_types_are_asked_for_once(self) -> None:
         for ask in (
             self.cloud.load_balancer_providers,
+            self.cloud.load_balancer_flavors,
             self.cloud.compute_zones,
             self.cloud.volume_zones,
             self.cloud.volume_types,

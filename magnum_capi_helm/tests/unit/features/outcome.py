@@ -33,6 +33,12 @@ class _Cloud:
     def load_balancer_providers(self) -> tuple[str, ...]:
         return ("amphora", "ovn")
 
+    def load_balancer_flavors(self) -> tuple[str, ...]:
+        return ("ha",)
+
+    def load_balancer_zones(self) -> tuple[str, ...]:
+        return ("az1",)
+
     def compute_zones(self) -> tuple[str, ...]:
         return ("az1", "az2")
 

@@ -12,6 +12,8 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.tests import value_paths
 from magnum_capi_helm.tests.unit.features import specs
 
 BARE = cluster_spec.ApiServer(load_balancer=False)
@@ -112,30 +114,43 @@ class ApiServerTest(base.BaseTestCase):
         lasting = cluster.labels.lasting(["api_master_lb_allowed_cidrs"])
         api_server.TOPIC.check(dataclasses.replace(cluster, labels=lasting))
 
-    def test_charts_that_would_leave_the_api_open_are_refused(self) -> None:
+    def test_no_chart_leaves_the_api_open(self) -> None:
         given = {"master_lb_allowed_cidrs": "192.0.2.0/24"}
-        outcomes = {}
-        for version in ("0.10.1", "0.11.0", "0.23.0", "0.24.0", "0.27.0"):
+        for version in versions.known_charts():
             cluster = specs.cluster(given, chart=specs.chart(version))
-            try:
-                values.checked(cluster)
-                outcomes[version] = ""
-            except errors.LabelError as error:
-                outcomes[version] = str(error)
-        why = (
-            "label master_lb_allowed_cidrs: give it with a chart version that "
-            "applies it. It is '192.0.2.0/24'; charts up to 0.10.1, 0.24.0 "
-            "and later do, and this is "
-        )
+            found = values.checked(cluster)
+            reads = value_paths.known(version)
+            self.assertTrue(
+                [
+                    key
+                    for key in ("allowedCidrs", "allowedCIDRs")
+                    if found["apiServer"][key] == ["192.0.2.0/24"]
+                    and f"apiServer.{key}" in reads
+                ],
+                version,
+            )
+
+    def test_flavor_and_zone_of_the_load_balancer(self) -> None:
+        given = {
+            "api_server_lb_flavor": "ha",
+            "api_server_lb_availability_zone": "az1",
+        }
+        plain = {
+            "enableLoadBalancer": True,
+            "loadBalancerProvider": "amphora",
+            "associateFloatingIP": True,
+        }
         self.assertEqual(
             {
-                "0.10.1": "",
-                "0.11.0": f"{why}0.11.0",
-                "0.23.0": f"{why}0.23.0",
-                "0.24.0": "",
-                "0.27.0": "",
+                **plain,
+                "loadBalancerFlavor": "ha",
+                "loadBalancerAvailabilityZone": "az1",
             },
-            outcomes,
+            _server(given),
+        )
+        # Without a load balancer, defaults of the operator have no effect.
+        self.assertEqual(
+            {**plain, "enableLoadBalancer": False}, _server(given, api=BARE)
         )
 
     def test_addresses_that_are_given_are_used(self) -> None:

@@ -8,6 +8,7 @@ import json
 
 from oslotest import base
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import encoding
@@ -127,6 +128,39 @@ class ManifestsTest(base.BaseTestCase):
         self.assertEqual("", manifests.converted("", (CAPI,)))
         # What was converted is not changed again.
         self.assertEqual(CONVERTED, manifests.converted(CONVERTED, (CAPI,)))
+
+    def test_objects_are_patched_before_they_are_converted(self) -> None:
+        text = (
+            f"apiVersion: {CAPO}/v1beta1\nkind: OpenStackCluster\n"
+            "spec: {apiServerLoadBalancer: {enabled: true}}\n"
+        )
+        patch = patches.Patch(
+            "OpenStackCluster", "spec.apiServerLoadBalancer.flavor", "hä$"
+        )
+        for groups, spec in (
+            (
+                (),
+                {"apiServerLoadBalancer": {"enabled": True, "flavor": "hä$"}},
+            ),
+            (
+                (CAPO,),
+                {
+                    "apiServer": {
+                        "managedLoadBalancer": {
+                            "enabled": True,
+                            "flavor": "hä$",
+                        }
+                    }
+                },
+            ),
+        ):
+            (found,) = encoding.objects(
+                manifests.converted(text, groups, patch=[patch])
+            )
+            self.assertEqual(spec, found["spec"])
+        self.assertRaises(
+            errors.Unconvertible, manifests.converted, "", (), patch=[patch]
+        )
 
     def test_an_escape_in_a_text_stays_two_characters(self) -> None:
         old = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\n"

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 import pathlib
 from typing import Any
 
 import fixtures
 from oslotest import base
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
@@ -101,8 +102,9 @@ class Helm(client.Helm):
         live: bool = False,
         hooks: bool = False,
         convert: Collection[str] = (),
+        patch: Sequence[patches.Patch] = (),
     ) -> tuple[dict[str, Any], ...]:
-        assert hooks and not live and not convert
+        assert hooks and not live and not convert and not patch
         self.rendered.append((release, namespace, chart, values))
         for name, manifest in self.manifests.items():
             if pathlib.Path(chart).name.startswith(name):

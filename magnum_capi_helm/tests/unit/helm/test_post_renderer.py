@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+import json
 import pathlib
 import subprocess
 import sys
 
 import yaml
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.helm import post_renderer
 from magnum_capi_helm.tests.unit.helm import program
 from magnum_capi_helm.tests.unit.helm import test_manifests
@@ -21,8 +24,16 @@ _PLUGIN = (
 _GROUPS = ("cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io")
 
 
+_PATCH = patches.Patch(
+    "OpenStackCluster", "spec.apiServerLoadBalancer.flavor", "hä"
+)
+_WORD = '["OpenStackCluster", "spec.apiServerLoadBalancer.flavor", "h\\u00e4"]'
+
+
 class CommandLineTest(program.HelmTestCase):
-    def upgrade_by(self, version: str, *groups: str) -> list[str]:
+    def upgrade_by(
+        self, version: str, *groups: str, patch: Sequence[patches.Patch] = ()
+    ) -> list[str]:
         """Return what a helm of this version gets beyond the usual."""
         self.answers(program.RELEASE)
         self.upgrade()
@@ -35,6 +46,7 @@ class CommandLineTest(program.HelmTestCase):
             "/store/chart.tgz",
             program.VALUES,
             convert=groups,
+            patch=patch,
         )
         # The kubeconfig is last.
         return self.argv()[usual - 2 : -2]
@@ -78,6 +90,62 @@ class CommandLineTest(program.HelmTestCase):
         self.assertEqual(
             sys.executable, environment["MAGNUM_CAPI_HELM_PYTHON"]
         )
+
+    def test_a_patch_is_one_word(self) -> None:
+        for version, groups, options in (
+            (
+                "v3.20.2",
+                (),
+                [
+                    "--post-renderer",
+                    sys.executable,
+                    "--post-renderer-args=-m",
+                    "--post-renderer-args=magnum_capi_helm.helm.post_renderer",
+                    f"--post-renderer-args={_WORD}",
+                ],
+            ),
+            (
+                "v4.3.1",
+                _GROUPS[:1],
+                [
+                    "--post-renderer",
+                    "magnum-capi-helm",
+                    f"--post-renderer-args={_WORD}",
+                    "--post-renderer-args=cluster.x-k8s.io",
+                    "--server-side=false",
+                ],
+            ),
+        ):
+            self.assertEqual(
+                options, self.upgrade_by(version, *groups, patch=[_PATCH])
+            )
+
+    def test_a_template_is_patched_once(self) -> None:
+        balancer = {"enabled": True}
+        rendered = {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+            "kind": "OpenStackCluster",
+            "spec": {"apiServerLoadBalancer": balancer},
+        }
+        for version, groups, patched in (
+            ("v3.20.2", (), True),
+            ("v3.20.2", _GROUPS, True),
+            ("v4.3.1", (), True),
+            # helm's post-renderer has done it.
+            ("v4.3.1", _GROUPS, False),
+        ):
+            self.version = version
+            self.answers(json.dumps(rendered))
+            (found,) = self.helm().render(
+                "r", "n", "c", {}, convert=groups, patch=[_PATCH]
+            )
+            self.assertEqual(
+                {**balancer, **({"flavor": "hä"} if patched else {})},
+                found["spec"]["apiServerLoadBalancer"],
+            )
+            self.assertEqual(
+                not patched, f"--post-renderer-args={_WORD}" in self.argv()
+            )
 
     def test_a_template_of_helm_4_alone_is_converted(self) -> None:
         for version, options in {
@@ -126,12 +194,15 @@ class CommandLineTest(program.HelmTestCase):
 
 
 class ProgramTest(program.HelmTestCase):
-    def run_it(self, text: str) -> subprocess.CompletedProcess[str]:
+    def run_it(
+        self, text: str, *words: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [
                 sys.executable,
                 "-m",
                 "magnum_capi_helm.helm.post_renderer",
+                *words,
                 *_GROUPS,
             ],
             input=text,
@@ -148,6 +219,35 @@ class ProgramTest(program.HelmTestCase):
         done = self.run_it(test_manifests.RENDERED)
         self.assertEqual(
             (0, test_manifests.CONVERTED, ""),
+            (done.returncode, done.stdout, done.stderr),
+        )
+
+    def test_it_patches_what_it_reads(self) -> None:
+        text = (
+            "kind: OpenStackCluster\n"
+            "spec: {apiServerLoadBalancer: {enabled: true}}\n"
+        )
+        done = self.run_it(text, _WORD)
+        self.assertEqual(
+            (
+                0,
+                '{"kind": "OpenStackCluster", "spec": {'
+                '"apiServerLoadBalancer": {"enabled": true, '
+                '"flavor": "h\\u00e4"}}}\n',
+                "",
+            ),
+            (done.returncode, done.stdout, done.stderr),
+        )
+
+    def test_a_patch_without_an_object_is_an_error(self) -> None:
+        done = self.run_it("kind: Cluster\n", _WORD)
+        self.assertEqual(
+            (
+                1,
+                "",
+                "OpenStackCluster can't get spec.apiServerLoadBalancer.flavor:"
+                " the chart renders no such object\n",
+            ),
             (done.returncode, done.stdout, done.stderr),
         )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -70,14 +71,36 @@ class OldChartTest(rolling.RolloutTestCase):
     def test_a_label_that_the_chart_would_ignore(self) -> None:
         labels = {
             "capi_helm_chart_version": "0.10.1",
+            "extra_network_names": "public",
+        }
+        self.complete({"image_id": "ubuntu-1.31", "labels": labels})
+        self.assertRegex(
+            self.no(chart="0.12.0"),
+            "^label extra_network_names: .* 'public'; .* up to 0.10.1, 0.14.1 "
+            "and later do, and this is 0.12.0$",
+        )
+
+    def test_allowed_networks_reach_a_chart_without_the_value(self) -> None:
+        labels = {
+            "capi_helm_chart_version": "0.10.1",
             "api_master_lb_allowed_cidrs": "192.0.2.0/24",
         }
         self.complete({"image_id": "ubuntu-1.32", "labels": labels})
-        self.assertRegex(
-            self.no(chart="0.15.0"),
-            "^label api_master_lb_allowed_cidrs: .* '192.0.2.0/24'; .* up to "
-            "0.10.1, 0.24.0 and later do, and this is 0.15.0$",
+        self.assertEqual({"enabled": True}, self.balancer())
+        self.rolled_out(chart="0.15.0")
+        patched = {"enabled": True, "allowedCIDRs": ["192.0.2.0/24"]}
+        self.assertEqual(patched, self.balancer())
+        # A resize renders and patches anew; without a value nothing is left.
+        self.resize(3)
+        self.assertEqual(patched, self.balancer())
+        self.assertIsNone(self.look().desired)
+
+    def balancer(self) -> object:
+        """The API's load balancer in the live OpenStackCluster."""
+        live = self.server.get(
+            kinds.OPENSTACK_CLUSTER, base.NAMESPACE, base.RELEASE
         )
+        return live and live["spec"]["apiServerLoadBalancer"]
 
     def test_a_label_that_was_ignored_so_far(self) -> None:
         labels = {"capi_helm_chart_version": "0.10.1"}

@@ -13,7 +13,15 @@ from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
 
-_VERSIONS = ("1.32.9", "1.33.4", "1.34.2", "1.34.3", "1.35.1", "1.36.0")
+_VERSIONS = (
+    "1.31.8",
+    "1.32.9",
+    "1.33.4",
+    "1.34.2",
+    "1.34.3",
+    "1.35.1",
+    "1.36.0",
+)
 _SHORT = {"1.34.2": "i-1", "1.35.1": "i-2"}
 
 #: Version and image of machines before an upgrade, and after it.

@@ -98,8 +98,8 @@ class SupportedTest(base.BaseTestCase):
         self.assertEqual(29, len(charts))
 
     def test_a_trap_is_told_of_the_versions_that_have_it(self) -> None:
-        cidrs = "does not apply allowed CIDRs of the Kubernetes API: it "
-        cidrs += "stays open"
+        cidrs = "does not apply allowed CIDRs of the Kubernetes API: the "
+        cidrs += "driver sets them itself"
         having = [v for v in versions.known_charts() if cidrs in _traps(v)]
         self.assertEqual("0.11.0", having[0])
         self.assertEqual("0.23.0", having[-1])

@@ -12,6 +12,8 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
     "api_master_lb_allowed_cidrs": ("192.0.2.0/24", {}),
     "api_server_cert_sans": ("api.example.org", {}),
     "api_server_log_level": ("4", {}),
+    "api_server_lb_flavor": ("ha", {}),
+    "api_server_lb_availability_zone": ("az1", {}),
 }
 
 #: label -> a value that no user may give
@@ -23,3 +25,5 @@ REFUSED: dict[str, str] = {
     "api_server_cert_sans": "https://api.example.org",
     "api_server_log_level": "debug",
 }
+
+ANY_TEXT = {"api_server_lb_flavor": "", "api_server_lb_availability_zone": ""}

@@ -140,6 +140,23 @@ API: bad_inputs.Table = {
         fields={"master_lb_enabled": False},
         options={"api_load_balancer": "requested"},
     ),
+    "a flavor of no load balancer": bad_inputs.Input(
+        "label api_server_lb_flavor: give it with master_lb_enabled. It is "
+        "'ha'",
+        labels={"api_server_lb_flavor": "ha"},
+        fields={"master_lb_enabled": False},
+        options={"api_load_balancer": "requested"},
+    ),
+    "a flavor that Octavia does not have": bad_inputs.Input(
+        "label api_server_lb_flavor: give the name of an Octavia flavor. It "
+        "is 'big'; Octavia has ha, small",
+        labels={"api_server_lb_flavor": "big"},
+    ),
+    "a zone that Octavia does not have": bad_inputs.Input(
+        "label api_server_lb_availability_zone: give the name of an Octavia "
+        "availability zone. It is 'az9'; Octavia has az1",
+        labels={"api_server_lb_availability_zone": "az9"},
+    ),
     "neither a load balancer nor a floating IP": bad_inputs.Input(
         "the Kubernetes API has neither a load balancer nor a floating IP: "
         "give master_lb_enabled, master_lb_floating_ip_enabled=true, or "

@@ -101,12 +101,19 @@ CONTRADICTIONS: bad_inputs.Table = {
 }
 
 CHARTS: bad_inputs.Table = {
-    "allowed networks": bad_inputs.Input(
-        "label api_master_lb_allowed_cidrs: give it with a chart version "
-        "that applies it. It is '192.0.2.0/24'; charts up to 0.10.1, 0.24.0 "
-        "and later do, and this is 0.20.0",
-        labels={"api_master_lb_allowed_cidrs": "192.0.2.0/24"},
-        chart="0.20.0",
+    "the flavor of a load balancer": bad_inputs.Input(
+        "label api_server_lb_flavor: give it with a chart version that "
+        "applies it. It is 'ha'; charts 0.12.0 and later do, and this is "
+        "0.11.2",
+        labels={"api_server_lb_flavor": "ha"},
+        chart="0.11.2",
+    ),
+    "the zone of a load balancer": bad_inputs.Input(
+        "label api_server_lb_availability_zone: give it with a chart version "
+        "that applies it. It is 'az1'; charts 0.11.0 and later do, and this "
+        "is 0.10.1",
+        labels={"api_server_lb_availability_zone": "az1"},
+        chart="0.10.1",
     ),
     "encryption in etcd": bad_inputs.Input(
         "label etcd_encryption_enabled: give it with a chart version that "
@@ -142,12 +149,12 @@ UNKNOWN: bad_inputs.Table = {
         options={"unknown_labels": "reject"},
     ),
     "a label that another driver applies": bad_inputs.Input(
-        "label api_server_lb_flavor has no effect: the chart can't choose it "
-        "for the load balancer of the API. It is 'ha'; label "
-        "cilium_hubble_ui_enabled has no effect: the driver does not "
-        "configure Hubble; operators can, in overlays. It is 'true'",
+        "label cilium_hubble_ui_enabled has no effect: the driver does not "
+        "configure Hubble; operators can, in overlays. It is 'true'; label "
+        "coredns_tag has no effect: kubeadm chooses the versions that belong "
+        "to the Kubernetes version. It is '1.11.1'",
         labels={
-            "api_server_lb_flavor": "ha",
+            "coredns_tag": "1.11.1",
             "cilium_hubble_ui_enabled": "true",
             "different_failure_domain": "false",
             "heat_container_agent_tag": "wallaby-stable-1",

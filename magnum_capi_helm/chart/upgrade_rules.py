@@ -209,8 +209,12 @@ def pinned(
 def batched(item: Mapping[str, Any], size: int | None) -> dict[str, Any]:
     """Return an item of ``nodeGroups`` that replaces so many machines at once.
 
+    One that gets additional machines meanwhile stays as it is.
+
     :param size: None or 1: as chart and operator have it
     """
+    if topic.value_at(item, "rolloutStrategy.rollingUpdate.maxSurge"):
+        return dict(item)
     settings = {k: v for k, v in item.items() if k != "rolloutStrategy"}
     count = item.get("machineCount", item.get("machineCountMax"))
     size = min(size or 1, max(1, int(count or 1)))

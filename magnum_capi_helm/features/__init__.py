@@ -19,6 +19,7 @@ from magnum_capi_helm.features import healing
 from magnum_capi_helm.features import monitoring
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import replacement
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
@@ -45,6 +46,7 @@ TOPICS: tuple[topic.Topic, ...] = (
     egress.TRUST,
     autoscaling.TOPIC,
     healing.TOPIC,
+    replacement.TOPIC,
     healing.CERTIFICATES,
     storage.TOPIC,
     storage.SHARED_VOLUMES,

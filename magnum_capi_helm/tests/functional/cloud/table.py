@@ -104,6 +104,10 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
         "auto_healing_max_unhealthy",
         "auto_healing_node_startup_timeout",
         "auto_healing_unhealthy_timeout",
+        "node_deletion_timeout",
+        "node_drain_timeout",
+        "node_volume_detach_timeout",
+        "rollout_max_surge",
     ),
     "It configures an addon.": (
         "amd_gpu_operator_enabled",

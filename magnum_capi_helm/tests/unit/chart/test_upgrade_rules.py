@@ -77,7 +77,15 @@ class RulesTest(base.BaseTestCase):
 
     def test_batches(self) -> None:
         rolling = {"rolloutStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}
+        surge = {
+            "machineCount": 3,
+            "rolloutStrategy": {
+                "rollingUpdate": {"maxSurge": 1, "maxUnavailable": "0%"}
+            },
+        }
         for item, size, expected in (
+            (surge, 2, surge),
+            (surge, None, surge),
             ({"machineCount": 3}, 2, {"machineCount": 3, **rolling}),
             ({"machineCount": 2}, 9, {"machineCount": 2, **rolling}),
             ({"machineCount": 1}, 9, {"machineCount": 1}),

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Removal and replacement of the machines of a nodegroup.
+
+Cluster API applies all of it in place, without new machines.
+"""
+
+from __future__ import annotations
+
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
+from magnum_capi_helm.model import labels
+
+TOPIC = topic.Topic("Replacement")
+
+
+def _timeout(name: str, field: str, text: str) -> labels.Label[str | None]:
+    """Declare a time-out of the removal of a machine.
+
+    :param field: the chart's key, which is the field of a Machine
+    """
+    label: labels.Label[str | None] = TOPIC.label(
+        name,
+        label_types.Duration("0s"),
+        details="0s waits without end",
+        help=f"{text} Default: that of the chart, 5 minutes.",
+        scope=labels.Scope.NODEGROUP,
+        becomes=(f"controlPlane.{field}", f"nodeGroups[].{field}"),
+    )
+    return label
+
+
+#: The chart's key -> label.
+_TIMEOUTS = {
+    "nodeDrainTimeout": _timeout(
+        "node_drain_timeout",
+        "nodeDrainTimeout",
+        "Time for the pods of a node to end before its machine is removed.",
+    ),
+    "nodeVolumeDetachTimeout": _timeout(
+        "node_volume_detach_timeout",
+        "nodeVolumeDetachTimeout",
+        "Time for the volumes of a drained node to be detached before its "
+        "machine is removed.",
+    ),
+    "nodeDeletionTimeout": _timeout(
+        "node_deletion_timeout",
+        "nodeDeletionTimeout",
+        "Time in which Cluster API tries to delete the Kubernetes node of a "
+        "removed machine.",
+    ),
+}
+MAX_SURGE: labels.Label[str | int | None] = TOPIC.label(
+    "rollout_max_surge",
+    label_types.CountOrPercentage(),
+    help="Number or share of additional machines while the machines of a "
+    "worker group are replaced. The group then never has fewer nodes, and "
+    "--max-batch-size has no effect on it. Default: none; Cluster API removes "
+    "a machine before it makes the next.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=("nodeGroups[].rolloutStrategy",),
+)
+
+
+def _timeouts(group: cluster_spec.NodeGroup) -> topic.Leaves:
+    return {key: group.labels[label] for key, label in _TIMEOUTS.items()}
+
+
+def _group_leaves(
+    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Leaves:
+    leaves = dict(_timeouts(group))
+    if surge := group.labels[MAX_SURGE]:
+        # The chart would lose a 0 of a single group.
+        rolling = {"maxSurge": surge, "maxUnavailable": "0%"}
+        leaves["rolloutStrategy.rollingUpdate"] = rolling
+    return leaves
+
+
+TOPIC.leaves = lambda cluster: topic.below(
+    "controlPlane", _timeouts(cluster.control_plane)
+)
+TOPIC.group_leaves = _group_leaves

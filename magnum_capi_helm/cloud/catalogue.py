@@ -297,6 +297,17 @@ class Cloud:
             )
         return str(_only("network", ref, external).id)
 
+    def security_group(self, ref: str) -> str:
+        """Return the UUID of a security group given by UUID or name.
+
+        :raises InvalidInput: not there, or several have that name
+        """
+        api = self._api("network")
+        found = _search(
+            "security group", ref, api.security_groups, api.find_security_group
+        )
+        return str(_only("security group", ref, found).id)
+
     def subnet(self, ref: str) -> Subnet:
         """Return the subnet given by UUID or name.
 

@@ -199,6 +199,17 @@ EXTRA_PORT_SECURITY = TOPIC.switch(
     becomes=("nodeGroups[].machineNetworking.ports[].disablePortSecurity",),
     charts=_PORTS,
 )
+SECURITY_GROUPS: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "extra_security_groups",
+    label_types.Words(),
+    (),
+    allowed="names or UUIDs of security groups separated by spaces",
+    help="Additional security groups on the ports of the workers.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=("nodeGroups[].machineNetworking.ports[].securityGroups",),
+    # The port of 0.10.1 has another field.
+    charts=(versions.Range(since="0.11.0"),),
+)
 
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
@@ -226,22 +237,48 @@ def _reference(ref: str) -> topic.Values:
     return {"id" if _UUID.fullmatch(ref) else "name": ref}
 
 
+def _security_groups(
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
+    """Return the field of a port with security groups beside CAPO's own.
+
+    A port with any gets CAPO's only if it names it (``getSecWorkerGroupName``
+    in CAPO's ``securitygroups.go``).
+    """
+    extra = group.labels[SECURITY_GROUPS]
+    if not extra:
+        return {}
+    own = f"k8s-cluster-{cluster.namespace}-{cluster.release}-secgroup-worker"
+    # Unlike networks, the chart takes these in CAPO's form alone.
+    references = (
+        {"id": each} if _UUID.fullmatch(each) else {"filter": {"name": each}}
+        for each in (own, *extra)
+    )
+    return {"securityGroups": [*references]}
+
+
 def _group_leaves(
-    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> topic.Leaves:
     """Return the ports of a group.
 
     A list in the chart's defaults could not be removed for one group.
     """
-    extra = group.labels[EXTRA_NETWORKS]
-    if not extra:
-        return {}
-    ports: list[topic.Values] = [{"network": _reference(ref)} for ref in extra]
-    if not group.labels[EXTRA_PORT_SECURITY]:
-        for port in ports:
-            port["disablePortSecurity"] = True
-    # The first, empty port is the one in the cluster's own network.
-    return {"machineNetworking.ports": [{}, *ports]}
+    secured = _security_groups(cluster, group)
+    extra_port = (
+        secured
+        if group.labels[EXTRA_PORT_SECURITY]
+        else {"disablePortSecurity": True}
+    )
+    # The first port is the one in the cluster's own network.
+    ports: list[topic.Values] = [
+        secured,
+        *(
+            {"network": _reference(ref), **extra_port}
+            for ref in group.labels[EXTRA_NETWORKS]
+        ),
+    ]
+    return {"machineNetworking.ports": ports if ports != [{}] else ()}
 
 
 def _check_ports(cluster: cluster_spec.Cluster) -> None:

@@ -231,6 +231,7 @@ class Cluster:
     :param name: Magnum's name of the cluster
     :param template: name of the cluster template
     :param insecure_registry: registry without TLS, or None
+    :param namespace: of the project on the management cluster
     """
 
     release: str
@@ -252,6 +253,7 @@ class Cluster:
     proxy: Proxy = Proxy()
     insecure_registry: str | None = None
     site: Site = Site()
+    namespace: str = ""
 
 
 #: etcd needs a majority: an even number bears no more losses than the odd

@@ -13,6 +13,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -152,6 +153,7 @@ def _outline(
         proxy=_proxy(template),
         insecure_registry=template.insecure_registry or None,
         site=operator_files.site(cluster_labels),
+        namespace=location.namespace(cluster.project_id),
     )
 
 

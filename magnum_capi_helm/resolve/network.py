@@ -56,10 +56,13 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
 
 
 def check_extra(group: labels.Values, cloud: catalogue.Cloud) -> None:
-    """Refuse a nodegroup whose extra networks are not there.
+    """Refuse a nodegroup whose extra networks or groups are not there.
 
     :raises InvalidInput: not there, or several have that name
     """
+    with errors.in_field(f"label {networking.SECURITY_GROUPS.name}"):
+        for ref in group[networking.SECURITY_GROUPS]:
+            cloud.security_group(ref)
     with errors.in_field(f"label {networking.EXTRA_NETWORKS.name}"):
         for ref in group[networking.EXTRA_NETWORKS]:
             cloud.network(ref)

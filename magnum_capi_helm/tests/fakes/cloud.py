@@ -33,6 +33,9 @@ class FakeCloud:
     subnets: dict[str, str | catalogue.Subnet] = dataclasses.field(
         default_factory=dict
     )
+    security_groups: dict[str, str] = dataclasses.field(
+        default_factory=lambda: {"web": "sg-1"}
+    )
     types: tuple[str, ...] = ()
     default_type: str | None = None
     machine_zones: tuple[str, ...] = ("az1", "az2")
@@ -86,6 +89,10 @@ class FakeCloud:
     def network(self, ref: str) -> str:
         """As the real one."""
         return _find("network", ref, self.networks)
+
+    def security_group(self, ref: str) -> str:
+        """As the real one."""
+        return _find("security group", ref, self.security_groups)
 
     def external_network(self, ref: str) -> str:
         """As the real one; every network here is external."""

@@ -148,10 +148,29 @@ class FakeWorkloads:
             context.status_code = status
             return {"message": "not for you", "faultstring": "not for you"}
         found = self.things[name]
+        path = urllib.parse.urlsplit(request.url).path
+        if request.method == "GET" and name == "security_groups":
+            return self._security_groups(path, request, context)
         if request.method == "GET":
             return {name: list(found.values())}
-        path = urllib.parse.urlsplit(request.url).path
         return self._delete(name, path.rsplit("/", 1)[-1], request, context)
+
+    def _security_groups(self, path: str, request: Any, context: Any) -> Any:
+        found = self.things["security_groups"]
+        [wanted] = re.findall("security-groups/?(.*)", path)
+        if wanted in found:
+            return {"security_group": found[wanted]}
+        if wanted:
+            context.status_code = 404
+            return {}
+        names = request.qs.get(
+            "name", [each["name"] for each in found.values()]
+        )
+        return {
+            "security_groups": [
+                each for each in found.values() if each["name"] in names
+            ]
+        }
 
     def _delete(self, name: str, id_: str, request: Any, context: Any) -> Any:
         context.status_code = 204

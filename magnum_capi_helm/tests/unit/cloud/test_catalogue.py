@@ -144,12 +144,19 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.assertEqual("subnet-2", self.cloud.subnet("private-subnet").id)
         self.assertEqual("subnet-2", self.cloud.subnet("subnet-2").id)
 
+    def test_a_security_group_by_name_and_by_id(self) -> None:
+        uuid = self.openstack.workloads.group("web", "")
+        self.openstack.workloads.group("db", "")
+        for ref in ("web", uuid):
+            self.assertEqual(uuid, self.cloud.security_group(ref))
+
     def test_what_is_not_there_is_said_with_what_to_list(self) -> None:
         for ask, words in (
             (self.cloud.image, "openstack image list"),
             (self.cloud.flavor, "openstack flavor list"),
             (self.cloud.network, "openstack network list"),
             (self.cloud.subnet, "openstack subnet list"),
+            (self.cloud.security_group, "openstack security group list"),
         ):
             with self.assertRaisesRegex(errors.InvalidInput, words):
                 ask("nothing")

@@ -45,6 +45,9 @@ class _Cloud:
     def network(self, name: str) -> str:
         return name
 
+    def security_group(self, name: str) -> str:
+        return name
+
     def volume_types(self) -> tuple[str, ...]:
         return ("fast",)
 

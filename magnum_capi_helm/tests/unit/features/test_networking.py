@@ -189,6 +189,37 @@ class NetworksTest(base.BaseTestCase):
             networking.TOPIC.group(specs.cluster(), group),
         )
 
+    def test_security_groups_come_beside_the_one_of_capo(self) -> None:
+        uuid = "8a1b2c3d-0000-4000-8000-000000000001"
+        cluster = specs.cluster(namespace="magnum-p1")
+        secured = {
+            "securityGroups": [
+                {
+                    "filter": {
+                        "name": "k8s-cluster-magnum-p1-demo-45f11a8de301"
+                        "-secgroup-worker"
+                    }
+                },
+                {"filter": {"name": "web"}},
+                {"id": uuid},
+            ]
+        }
+        own = {"extra_security_groups": f"web {uuid}"}
+        extra = {**own, "extra_network_names": "storage"}
+        network = {"network": {"name": "storage"}}
+        for given, ports in (
+            (own, [secured]),
+            (extra, [secured, {**network, **secured}]),
+            (
+                {**extra, "extra_network_port_security": "false"},
+                [secured, {**network, "disablePortSecurity": True}],
+            ),
+        ):
+            self.assertEqual(
+                {"machineNetworking": {"ports": ports}},
+                networking.TOPIC.group(cluster, specs.group(given)),
+            )
+
     def test_each_group_has_the_extra_networks_of_its_own_labels(self) -> None:
         cluster = specs.cluster({"extra_network_names": "storage"})
         [item] = values.build(cluster)["nodeGroups"]

@@ -65,7 +65,7 @@ class ReplacementTest(base.BaseTestCase):
                     replacement.TOPIC.cluster(cluster),
                     replacement.TOPIC.group(cluster, cluster.node_groups[0]),
                 ),
-                given,
+                str(given),
             )
 
     def test_labels_of_a_nodegroup_concern_its_machines(self) -> None:
@@ -73,7 +73,7 @@ class ReplacementTest(base.BaseTestCase):
         for given, control_plane, workers in _ROWS:
             group = specs.group(given)
             self.assertEqual(
-                workers, replacement.TOPIC.group(cluster, group), given
+                workers, replacement.TOPIC.group(cluster, group), str(given)
             )
             master = dataclasses.replace(
                 cluster.control_plane, labels=group.labels
@@ -83,5 +83,5 @@ class ReplacementTest(base.BaseTestCase):
                 replacement.TOPIC.cluster(
                     dataclasses.replace(cluster, control_plane=master)
                 ),
-                given,
+                str(given),
             )

@@ -15,6 +15,7 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
         "false",
         {"extra_network_names": "storage"},
     ),
+    "extra_security_groups": ("web", {}),
 }
 
 #: label -> a value that no user may give
@@ -27,4 +28,4 @@ REFUSED: dict[str, str] = {
 }
 
 #: Labels that take any text.
-ANY_TEXT = {"extra_network_names": ""}
+ANY_TEXT = {"extra_network_names": "", "extra_security_groups": ""}

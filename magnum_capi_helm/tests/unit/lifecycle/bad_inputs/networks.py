@@ -140,6 +140,11 @@ API: bad_inputs.Table = {
         fields={"master_lb_enabled": False},
         options={"api_load_balancer": "requested"},
     ),
+    "a security group that is not there": bad_inputs.Input(
+        "label extra_security_groups: there is no such security group; choose "
+        "one of `openstack security group list`. It is 'db'",
+        labels={"extra_security_groups": "web db"},
+    ),
     "a flavor of no load balancer": bad_inputs.Input(
         "label api_server_lb_flavor: give it with master_lb_enabled. It is "
         "'ha'",

@@ -101,6 +101,13 @@ CONTRADICTIONS: bad_inputs.Table = {
 }
 
 CHARTS: bad_inputs.Table = {
+    "security groups": bad_inputs.Input(
+        "label extra_security_groups: give it with a chart version that "
+        "applies it. It is 'web'; charts 0.11.0 and later do, and this is "
+        "0.10.1",
+        labels={"extra_security_groups": "web"},
+        chart="0.10.1",
+    ),
     "the flavor of a load balancer": bad_inputs.Input(
         "label api_server_lb_flavor: give it with a chart version that "
         "applies it. It is 'ha'; charts 0.12.0 and later do, and this is "

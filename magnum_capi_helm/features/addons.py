@@ -8,6 +8,8 @@ labels.
 
 from __future__ import annotations
 
+from typing import Any
+
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import versions
@@ -134,6 +136,15 @@ NVIDIA = HARDWARE.switch(
     "with such a GPU.",
     becomes=("addons.nvidiaGPUOperator.enabled",),
 )
+MIG_STRATEGY = HARDWARE.choice(
+    "nvidia_mig_strategy",
+    ("single", "mixed"),
+    help="Names of the parts of NVIDIA's GPUs: nvidia.com/gpu, if all parts "
+    "of a node are equal (single), or one for each size, such as "
+    "nvidia.com/mig-1g.10gb (mixed). The node label nvidia.com/mig.config "
+    "chooses the parts. Default: that of the operator, single.",
+    becomes=("addons.nvidiaGPUOperator.release.values.mig.strategy",),
+)
 MELLANOX = HARDWARE.switch(
     "mellanox_network_operator_enabled",
     default=True,
@@ -167,7 +178,10 @@ DISCOVERY = HARDWARE.switch(
 
 
 def _hardware_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
-    leaves = topic.switches(cluster, NVIDIA, MELLANOX, AMD, INTEL, DISCOVERY)
+    leaves: dict[str, Any] = {
+        **topic.switches(cluster, NVIDIA, MELLANOX, AMD, INTEL, DISCOVERY),
+        **topic.changed(cluster.labels, MIG_STRATEGY),
+    }
     device_plugin, through_flux = INTEL.becomes
     if leaves.get(device_plugin):
         # The chart installs it through Flux, which a management cluster for
@@ -177,7 +191,11 @@ def _hardware_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
 
 
 def _check_hardware(cluster: cluster_spec.Cluster) -> None:
-    """Refuse an operator without the discovery, which the chart installs."""
+    """Refuse an operator without the discovery, which the chart installs.
+
+    And a setting of an operator that is off.
+    """
+    topic.check_dependents(cluster.labels, (MIG_STRATEGY,), NVIDIA)
     if cluster.labels[DISCOVERY]:
         return
     operators = (NVIDIA, MELLANOX, AMD, INTEL)

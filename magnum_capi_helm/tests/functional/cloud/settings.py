@@ -399,6 +399,7 @@ OWN_GROUP_LABELS = {
     "server_group_policies": "soft-affinity",
     "extra_network_names": "EXTRA",
     "extra_network_port_security": "false",
+    "extra_security_groups": "default",
 }
 OWN = (
     Row(
@@ -572,6 +573,14 @@ OWN = (
         EXTRA,
         "policy",
         "soft-affinity",
+    ),
+    Row(
+        "nodegroup label extra_security_groups",
+        "default",
+        "port",
+        f"{EXTRA} 0",
+        "security_groups",
+        ["CAPO's group worker", "default"],
     ),
     Row(
         "nodegroup label extra_network_port_security",

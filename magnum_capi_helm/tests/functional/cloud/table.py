@@ -130,6 +130,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
         "node_feature_discovery_enabled",
         "npd_enabled",
         "nvidia_gpu_operator_enabled",
+        "nvidia_mig_strategy",
         "reloader_enabled",
     ),
 }

@@ -7,9 +7,12 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm import features
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import addons
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import specs
 
 NEWEST = "0.27.0"
@@ -152,6 +155,20 @@ class ValuesTest(base.BaseTestCase):
             ),
         )
 
+    def test_names_of_the_parts_of_a_gpu(self) -> None:
+        mig = {"release": {"values": {"mig": {"strategy": "mixed"}}}}
+        self.assertEqual(
+            {"addons": {"nvidiaGPUOperator": mig}},
+            addons.HARDWARE.cluster(
+                specs.cluster({"nvidia_mig_strategy": "mixed"})
+            ),
+        )
+
+    def test_a_node_label_chooses_the_parts_of_its_gpu(self) -> None:
+        profile = ("nvidia.com/mig.config", "all-1g.10gb")
+        group = specs.group({"node_labels": "=".join(profile)})
+        self.assertEqual((profile,), group.labels[nodes.NODE_LABELS])
+
     def test_intels_plugin_does_without_flux(self) -> None:
         rows = {
             "true": {
@@ -184,6 +201,23 @@ class RefusedTest(base.BaseTestCase):
             )
             self.assertIn(f"label {name}: ", str(error))
             self.assertIn(f"{since} and later", str(error))
+
+    def test_parts_of_gpus_need_their_operator(self) -> None:
+        given = labels.resolve(
+            features.LABELS,
+            labels.Sources(template={"nvidia_mig_strategy": "mixed"}),
+            {"nvidia_gpu_operator_enabled": False},
+        )
+        error = self.assertRaises(
+            errors.LabelError,
+            addons.HARDWARE.check,
+            specs.cluster(labels=given),
+        )
+        self.assertEqual(
+            "label nvidia_mig_strategy: give it together with "
+            "nvidia_gpu_operator_enabled=true. It is 'mixed'",
+            str(error),
+        )
 
     def test_discovery_stays_while_an_operator_needs_it(self) -> None:
         # The chart would install it all the same.

@@ -6,6 +6,7 @@ from __future__ import annotations
 #: label -> (a value that is not its default, what else it needs)
 CHANGES: dict[str, tuple[str, dict[str, str]]] = {
     "nvidia_gpu_operator_enabled": ("false", {}),
+    "nvidia_mig_strategy": ("mixed", {}),
     "mellanox_network_operator_enabled": ("false", {}),
     "amd_gpu_operator_enabled": (
         "true",
@@ -24,6 +25,7 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
 #: label -> a value that no user may give
 REFUSED: dict[str, str] = {
     "nvidia_gpu_operator_enabled": "A100",
+    "nvidia_mig_strategy": "both",
     "mellanox_network_operator_enabled": "-",
     "amd_gpu_operator_enabled": "some",
     "intel_device_plugin_enabled": "i915",

@@ -2,7 +2,7 @@
 
 """Read the objects of releases, for many polls at once.
 
-1. :class:`SharedReads`: Magnum polls all clusters in bursts, each in a thread.
+1. :mod:`shared_reads`: Magnum polls all clusters in bursts, each in a thread.
    A poll uses the last read, if it is young enough. Else one thread reads for
    all clusters that were polled lately, and the others wait for it. A change
    reads its cluster alone, from etcd and not from the API server's cache.
@@ -24,7 +24,6 @@ from concurrent import futures
 import dataclasses
 import functools
 import random
-import threading
 import time
 from typing import Any, NamedTuple, TypeAlias
 import zlib
@@ -37,7 +36,6 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
@@ -465,136 +463,3 @@ def complete(
     missing = [each for each in queries if each not in objects.items]
     reader = Reader(management, whole=True)
     return reader.add({scope: objects}, missing, fresh=True)[scope]
-
-
-#: A slow read is shared for so many times its duration, up to a limit: Magnum
-#: needs ten seconds and more to start the polls of 500 clusters.
-_AGE_FOR_DURATION = 4.0
-_LONGEST_AGE = 10.0
-#: Seconds for which a read for polls waits for the other polls of a burst.
-#: Without it the first poll reads for itself alone.
-GATHERING = 0.01
-
-
-class _Outcome(NamedTuple):
-    """The result of a read for one release, or the error of the read."""
-
-    started: float
-    result: ReleaseObjects | errors.CapiHelmError
-
-    def objects(self) -> ReleaseObjects:
-        if isinstance(self.result, errors.CapiHelmError):
-            raise self.result.with_traceback(None)
-        return self.result
-
-
-class SharedReads:
-    """Reads of one management cluster, shared by all polls of a process.
-
-    A read that fails, fails for all polls that wait for it.
-
-    :param read: :meth:`Reader.read`
-    :param max_age: seconds from the start of a fast read for which it is
-        shared; if 0, later polls do not share it
-    :param again: seconds within which a polled cluster is polled again
-    :param clock: monotonic seconds
-    :param gathering: seconds that a read waits for more polls
-    """
-
-    def __init__(
-        self,
-        read: Callable[
-            [Collection[Scope], bool], Mapping[Scope, ReleaseObjects]
-        ],
-        max_age: float,
-        again: float,
-        clock: Callable[[], float] = time.monotonic,
-        gathering: float = GATHERING,
-    ) -> None:
-        self._read = read
-        self._clock = clock
-        self._max_age = self._age = max_age
-        self._again = again
-        self._gathering = gathering
-        self._lock = threading.Lock()
-        #: Held during a read: there is one at a time.
-        self._reading = threading.Lock()
-        self._outcomes: dict[Scope, _Outcome] = {}
-        #: When each release was polled last.
-        self._polled: dict[Scope, float] = {}
-        #: Start of the last read for polls, in seconds since 1970, and of the
-        #: last one that succeeded; until one does, of the first one.
-        self.last_attempt: float | None = None
-        self.last_success: float | None = None
-
-    def get(self, scope: Scope) -> ReleaseObjects:
-        """Return a read that is young enough for a poll.
-
-        :raises CapiHelmError: the read failed
-        """
-        now = self._clock()
-        with self._lock:
-            self._polled[scope] = now
-        outcome = self._young(scope, now)
-        if outcome is None:
-            with self._reading:
-                outcome = self._young(scope, now) or self._read_all(scope)
-        return outcome.objects()
-
-    def read(self, scope: Scope) -> ReleaseObjects:
-        """Read one release now, and not from the API server's cache.
-
-        :raises CapiHelmError: the read failed
-        """
-        started = self._clock()
-        releases = self._read({scope}, True)
-        self._keep(started, releases)
-        return releases[scope]
-
-    def _young(self, scope: Scope, now: float) -> _Outcome | None:
-        outcome = self._outcomes.get(scope)
-        is_young = outcome is not None and outcome.started >= now - self._age
-        return outcome if is_young else None
-
-    def _read_all(self, scope: Scope) -> _Outcome:
-        """Read for all polls of a burst."""
-        time.sleep(self._gathering)
-        started = self._clock()
-        self.last_attempt = time.time()
-        self.last_success = self.last_success or self.last_attempt
-        scopes = self._drop_old(started) | {scope}
-        try:
-            releases = self._read(scopes, False)
-        except errors.CapiHelmError as error:
-            self._keep(started, dict.fromkeys(scopes, error))
-            raise
-        self.last_success = self.last_attempt
-        if self._max_age:
-            age = (self._clock() - started) * _AGE_FOR_DURATION
-            self._age = max(self._max_age, min(age, _LONGEST_AGE))
-        self._keep(started, releases)
-        return _Outcome(started, releases[scope])
-
-    def _keep(
-        self,
-        started: float,
-        results: Mapping[Scope, ReleaseObjects | errors.CapiHelmError],
-    ) -> None:
-        with self._lock:
-            for scope, result in results.items():
-                # A read of one release may overtake a read of all.
-                before = self._outcomes.get(scope)
-                if before is None or before.started <= started:
-                    self._outcomes[scope] = _Outcome(started, result)
-
-    def _drop_old(self, now: float) -> set[Scope]:
-        """Drop releases that are not polled; return those that are."""
-        oldest = now - self._again
-        with self._lock:
-            for scope, polled in list(self._polled.items()):
-                if polled <= oldest:
-                    del self._polled[scope]
-            for scope, outcome in list(self._outcomes.items()):
-                if outcome.started <= oldest:
-                    del self._outcomes[scope]
-            return set(self._polled)

@@ -36,6 +36,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
@@ -192,11 +193,13 @@ class ReleaseObjects:
 
     :param items: by query; a query that was not needed is missing
     :param ready: Cluster API needs no explanation from the objects below it
+    :param refused: the kubeconfig's user may not read the namespace
     """
 
     release: str
     items: Mapping[Query, Items] = dataclasses.field(default_factory=dict)
     ready: bool = False
+    refused: errors.CapiHelmError | None = None
 
     @functools.cached_property
     def version(self) -> frozenset[tuple[str, str, str]]:
@@ -334,6 +337,10 @@ class Reader:
         self._whole = whole
         self._follow_from = follow_from
         self._followers: dict[Query, Follower] = {}
+        #: Queries that may not be read in all namespaces: when to try again.
+        self._one_by_one: dict[Query, float] = {}
+        #: Namespaces that the last read for polls was not allowed to read.
+        self._refused: dict[str, errors.CapiHelmError] = {}
         #: Objects of the last read, and whether they are ready.
         self._readiness: dict[Scope, tuple[list[Items], bool]] = {}
 
@@ -344,7 +351,22 @@ class Reader:
 
         :param fresh: no object may be older than this call
         :returns: an entry for each of ``scopes``
+        :raises ForbiddenError: none of their namespaces can be read
         """
+        if fresh:
+            return self._read_releases(scopes, fresh)
+        self._refused = {}
+        releases = self._read_releases(scopes, fresh)
+        if len(self._refused) == len({namespace for namespace, _ in scopes}):
+            raise next(iter(self._refused.values()))
+        for scope, each in releases.items():
+            if error := self._refused.get(scope[0]):
+                releases[scope] = dataclasses.replace(each, refused=error)
+        return releases
+
+    def _read_releases(
+        self, scopes: Collection[Scope], fresh: bool
+    ) -> dict[Scope, ReleaseObjects]:
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
         if not self._whole:
             return self.add(releases, _CLUSTER_API, fresh=fresh)
@@ -404,35 +426,44 @@ class Reader:
     def _read(
         self, queries: Sequence[Query], scopes: Collection[Scope], fresh: bool
     ) -> Mapping[Query, Mapping[Scope, Items]]:
-        """Read all namespaces together, or one by one."""
-        if not fresh:
-            try:
-                if len(scopes) >= self._follow_from:
-                    return self._follow(queries)
-                return {each: self._list(each, scopes) for each in queries}
-            except responses.ForbiddenError as error:
-                self._management.warn_once(
-                    "Namespaces are read one by one: %s", error
-                )
-        by_query: dict[Query, dict[Scope, Items]] = {q: {} for q in queries}
-        namespaces = sorted({namespace for namespace, _ in scopes})
-        for query, items in by_query.items():
-            for namespace in namespaces:
-                mine = [scope for scope in scopes if scope[0] == namespace]
-                items |= self._list(query, mine, cached=not fresh)
-        return by_query
+        """Read the objects of some queries.
 
-    def _follow(
-        self, queries: Sequence[Query]
-    ) -> Mapping[Query, Mapping[Scope, Items]]:
-        """Follow all queries; watches take a second, so do them together."""
-        for query in queries:
-            if query not in self._followers:
-                self._followers[query] = Follower(self._management, query)
-        followers = [self._followers[query] for query in queries]
+        Watches take a second, so they are done together.
+        """
+        read = functools.partial(self._read_one, scopes=scopes, fresh=fresh)
+        if fresh or len(scopes) < self._follow_from:
+            return {each: read(each) for each in queries}
         with futures.ThreadPoolExecutor(len(queries)) as pool:
-            items = pool.map(Follower.read, followers)
-            return dict(zip(queries, items, strict=True))
+            return dict(zip(queries, pool.map(read, queries), strict=True))
+
+    def _read_one(
+        self, query: Query, scopes: Collection[Scope], fresh: bool
+    ) -> Mapping[Scope, Items]:
+        """Read all namespaces together, or one by one."""
+        if not fresh and self._one_by_one.get(query, 0.0) < time.monotonic():
+            try:
+                if len(scopes) < self._follow_from:
+                    return self._list(query, scopes)
+                if query not in self._followers:
+                    self._followers[query] = Follower(self._management, query)
+                return self._followers[query].read()
+            except responses.ForbiddenError as error:
+                self._one_by_one[query] = time.monotonic() + _RELIST
+                if query is not _REVISION:
+                    self._management.warn_once(
+                        "Namespaces are read one by one: %s", error
+                    )
+        items: dict[Scope, Items] = {}
+        for namespace in sorted({namespace for namespace, _ in scopes}):
+            mine = [scope for scope in scopes if scope[0] == namespace]
+            try:
+                items |= self._list(query, mine, cached=not fresh)
+            except responses.ForbiddenError as error:
+                if fresh:
+                    raise
+                # The polls of other namespaces go on.
+                self._refused[namespace] = error
+        return items
 
     def _list(
         self, query: Query, scopes: Collection[Scope], *, cached: bool = True

@@ -29,9 +29,12 @@ class _Outcome(NamedTuple):
     result: reads.ReleaseObjects | errors.CapiHelmError
 
     def objects(self) -> reads.ReleaseObjects:
-        if isinstance(self.result, errors.CapiHelmError):
-            raise self.result.with_traceback(None)
-        return self.result
+        result = self.result
+        if isinstance(result, errors.CapiHelmError):
+            raise result.with_traceback(None)
+        if result.refused is not None:
+            raise result.refused.with_traceback(None)
+        return result
 
 
 class SharedReads:

@@ -115,6 +115,15 @@ def _add_run(commands: Any) -> None:
         default=_SPACING,
         help="seconds between two ticks of this driver's process",
     )
+    run.add_argument(
+        "--projects", type=int, default=20, help="namespaces of the clusters"
+    )
+    run.add_argument(
+        "--restricted",
+        action="store_true",
+        help="drivers have the user of the shipped permissions (default: an "
+        "administrator)",
+    )
     _add_drivers(run)
     run.add_argument(
         "--out",
@@ -153,11 +162,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _run(given: argparse.Namespace) -> int:
     from bench import measuring
+    from bench import members
     from bench import places
 
     strange = set(given.kinds) - set(kinds.ALL)
     if strange:
         raise SystemExit(f"--kinds {strange}: known are {kinds.ALL}")
+    members.PROJECTS = given.projects
     plan = measuring.Plan(
         kinds=given.kinds,
         clusters=given.clusters,
@@ -167,6 +178,7 @@ def _run(given: argparse.Namespace) -> int:
         ticks=given.ticks,
         spacing=given.spacing,
         target=(given.out or places.STATE) / "results.jsonl",
+        restricted=given.restricted,
     )
     return 1 if measuring.run(plan, _say) else 0
 

@@ -94,6 +94,7 @@ class ResolveTest(ResolveTestCase):
                 uuid=base.UUID,
                 name="web",
                 template="clustermodel1",
+                namespace="magnum-fakeproject",
             ),
             self.resolve(),
         )

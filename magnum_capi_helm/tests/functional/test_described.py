@@ -35,11 +35,13 @@ _LABELS = {
     "etcd_encryption_enabled": "true",
     "max_node_count": "3",
     "min_node_count": "1",
+    "node_drain_timeout": "1h",
     "node_labels": "example.org/disk=fast",
     "node_taints": "example.org/only=me:PreferNoSchedule",
     "oidc_client_id": "kubernetes",
     "oidc_issuer_url": "https://issuer.example.org",
     "registry_mirrors": "docker.io=https://mirror.example.org/v2/docker.io",
+    "rollout_max_surge": "1",
     "server_group_policies": "soft-anti-affinity",
 }
 
@@ -166,6 +168,7 @@ class DescribedTest(test_resize.ResizeCase):
         self.assertEqual("3", annotations[f"{prefix}-max-size"])
         machine = group["spec"]["template"]["spec"]
         self.assertEqual("nova", machine["failureDomain"])
+        self._assert_replacement(group["spec"], machine)
         kubeadm = self._template(machine["bootstrap"]["configRef"])
         node = kubeadm["joinConfiguration"]["nodeRegistration"]
         self.assertEqual(
@@ -188,6 +191,19 @@ class DescribedTest(test_resize.ResizeCase):
             if each["path"].endswith("certs.d/docker.io/hosts.toml")
         )
         self.assertIn("https://mirror.example.org/v2/docker.io", mirror)
+
+    def _assert_replacement(self, group: Any, machine: Any) -> None:
+        """A label wins over the profile; in either version of the API."""
+        if "deletion" in machine:
+            drain = machine["deletion"]["nodeDrainTimeoutSeconds"]
+            strategy = group["rollout"]["strategy"]
+        else:
+            drain, strategy = machine["nodeDrainTimeout"], group["strategy"]
+        self.assertIn(drain, (3600, "1h0m0s", "1h"))
+        rolling = strategy["rollingUpdate"]
+        self.assertEqual(
+            (1, "0%"), (rolling["maxSurge"], rolling["maxUnavailable"])
+        )
 
     def _assert_machines(self, cluster: str, name: str) -> None:
         group = self._live(kinds.MACHINE_DEPLOYMENT, "default-worker")

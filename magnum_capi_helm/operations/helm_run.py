@@ -63,16 +63,15 @@ def upgrade(
     rt, (namespace, name) = release.runtime, release.scope
     chart = rt.charts.ensure(desired.chart)
     stamped = values.stamped(desired.values, desired.fingerprint)
-    started = time.monotonic()
+    end = within and time.monotonic() + within
 
     def run() -> float:
-        left = within and max(within - (time.monotonic() - started), 1.0)
         return rt.helm.upgrade(
             name,
             namespace,
             chart,
             stamped,
-            within=left,
+            within=end and max(end - time.monotonic(), 1.0),
             convert=rt.converted_groups,
             patch=patches.wanted(desired.values, desired.chart.version),
         )

@@ -3,8 +3,7 @@
 """Settings, and the OpenStack objects that they end in: the tables.
 
 Two clusters have every label and field that ends in an OpenStack object: one
-in a network that CAPO makes, one in a network of the user. The tables name the
-object and the value that OpenStack has.
+in CAPO's network, one in the user's. The tables name object and value.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from magnum_capi_helm.tests.functional.cloud import cluster_rows
 
 Row = cluster_rows.Row
 
-#: A subnet of the user on loopback: the lab answers for the cluster's API
-#: there, without a floating IP.
+#: On loopback the lab answers for the cluster's API without a floating IP.
 OWN_CIDR = "127.92.0.0/24"
 _OWN_VIP = "127.92.0.10"
 

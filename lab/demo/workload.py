@@ -2,8 +2,11 @@
 
 """A workload in the cluster, and requests to it all the time."""
 
+import dataclasses
+import http.client
 import os
 import pathlib
+import ssl
 import threading
 import time
 import urllib.error
@@ -17,11 +20,29 @@ from lab.nodes import cgroups
 from lab.nodes import machine
 from lab.nodes import mode
 
-_MANIFEST = pathlib.Path(__file__).with_name("workload.yaml")
+MANIFEST = pathlib.Path(__file__).with_name("workload.yaml")
 _ADDRESS = "jsonpath={.status.loadBalancer.ingress[0].ip}"
 _PATIENCE = 120.0
 #: Seconds between two requests, and for an answer.
 _PAUSE, _TIMEOUT = 0.1, 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """Requests of some time.
+
+    :param pause: the longest time between two answers, in seconds
+    """
+
+    answered: int
+    lost: int
+    pause: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.answered} answered, {self.lost} lost, "
+            f"at most {self.pause:.1f} s without an answer"
+        )
 
 
 def start(kubeconfig: str) -> "Requests":
@@ -29,73 +50,102 @@ def start(kubeconfig: str) -> "Requests":
 
     :raises LabError: it does not answer
     """
-    manifest = os.path.relpath(_MANIFEST, layout.CHECKOUT)
+    manifest = os.path.relpath(MANIFEST, layout.CHECKOUT)
     terminal.run("kubectl", "apply", "-f", manifest, kubeconfig=kubeconfig)
-    requests = Requests(f"http://{_address(kubeconfig)}/hostname")
-    requests.start()
+    found = address(kubeconfig)
+    print(f"The Service web has the address {found}.")
+    url = f"http://{found}/hostname"
+    requests = Requests(url)
+    print(f"$ curl {url}\n{requests.start()}")
     return requests
 
 
-def _address(kubeconfig: str) -> str:
-    """Wait until the Service has the address of its load balancer."""
+def address(kubeconfig: str, service: str = "web") -> str:
+    """Return the address of a Service, once it has one.
+
+    :raises LabError: it gets none
+    """
     kubectl = [str(layout.BIN / "kubectl"), f"--kubeconfig={kubeconfig}"]
-    words = ["get", "service", "web", "--output", _ADDRESS]
+    words = ["get", "service", service, "--output", _ADDRESS]
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if found := tools.output([*kubectl, *words]):
-            print(f"The Service web has the address {found}.")
             return found
         time.sleep(1)
-    raise errors.LabError("the Service web gets no address")
+    raise errors.LabError(f"the Service {service} gets no address")
 
 
 class Requests:
-    """Requests to a URL, ten a second, until they are stopped."""
+    """Requests to a URL, ten a second, until they are stopped.
 
-    def __init__(self, url: str) -> None:
+    :param context: for a server that has TLS
+    """
+
+    def __init__(
+        self, url: str, context: ssl.SSLContext | None = None
+    ) -> None:
         self._url = url
+        self._context = context
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self._lock = threading.Lock()
         self._answered = 0
         self._lost = 0
-        self._told = (0, 0)
+        self._pause = 0.0
+        self._latest = 0.0
 
-    def start(self) -> None:
-        """Wait for the first answer, and go on in the background.
+    def start(self) -> str:
+        """Wait for the first answer, return it, and go on in the background.
 
         :raises LabError: there is none
         """
         deadline = time.monotonic() + _PATIENCE
-        while not self._ask():
+        while (answer := self._ask()) is None:
             if time.monotonic() > deadline:
                 raise errors.LabError(f"{self._url} does not answer")
             time.sleep(1)
-        print(f"$ curl {self._url}\n{self._last}")
+        self._latest = time.monotonic()
         self._thread.start()
+        return answer
 
     def _run(self) -> None:
         while not self._stopped.wait(_PAUSE):
-            if self._ask():
-                self._answered += 1
-            else:
-                self._lost += 1
+            answer = self._ask()
+            with self._lock:
+                if answer is None:
+                    self._lost += 1
+                else:
+                    self._answered += 1
+                    self._mark()
 
-    def _ask(self) -> bool:
+    def _mark(self) -> None:
+        """Note that there is an answer, or that one is missing until now."""
+        now = time.monotonic()
+        self._pause = max(self._pause, now - self._latest)
+        self._latest = now
+
+    def _ask(self) -> str | None:
+        """Return the answer, or None if there is none."""
         try:
-            with urllib.request.urlopen(  # noqa: S310  it is http
-                self._url, timeout=_TIMEOUT
+            with urllib.request.urlopen(  # noqa: S310  the lab's own URLs
+                self._url, timeout=_TIMEOUT, context=self._context
             ) as answer:
-                self._last = answer.read().decode()
-        except (OSError, urllib.error.URLError):
-            return False
-        return True
+                return str(answer.read().decode())
+        except (OSError, urllib.error.URLError, http.client.HTTPException):
+            return None
+
+    def take(self) -> Counts:
+        """Return the counts since the last time."""
+        with self._lock:
+            self._mark()
+            counts = Counts(self._answered, self._lost, self._pause)
+            self._answered = self._lost = 0
+            self._pause = 0.0
+        return counts
 
     def tell(self) -> None:
-        """Print how many were answered since the last time."""
-        now = self._answered, self._lost
-        answered, lost = (a - b for a, b in zip(now, self._told, strict=True))
-        self._told = now
-        print(f"  requests meanwhile: {answered} answered, {lost} lost")
+        """Print the counts since the last time."""
+        print(f"  requests meanwhile: {self.take()}")
 
     def stop(self) -> None:
         """Ask no more."""

@@ -8,6 +8,11 @@ import contextlib
 import time
 from typing import Any
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509 import oid
 from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 from keystoneauth1 import session
@@ -86,3 +91,47 @@ class Magnum:
                     "GET", f"{path}/{each['uuid']}"
                 )
         return found
+
+    def authority(self, cluster: str, kind: str = "") -> bytes:
+        """Return a certificate authority, PEM: ``openstack coe ca show``.
+
+        :param kind: such as ``etcd``; empty: the one of the Kubernetes API
+        """
+        query = f"?ca_cert_type={kind}" if kind else ""
+        path = f"/certificates/{cluster}{query}"
+        return str(self.call("GET", path)["pem"]).encode()
+
+    def sign(self, cluster: str, kind: str = "") -> bytes:
+        """Return a client's key and certificate: ``openstack coe ca sign``.
+
+        :param kind: as for :meth:`authority`
+        """
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        subject = [
+            x509.NameAttribute(oid.NameOID.COMMON_NAME, "admin"),
+            x509.NameAttribute(
+                oid.NameOID.ORGANIZATION_NAME, "system:masters"
+            ),
+        ]
+        request = (
+            x509.CertificateSigningRequestBuilder()
+            .subject_name(x509.Name(subject))
+            .sign(key, hashes.SHA256())
+        )
+        pem = serialization.Encoding.PEM
+        body = {
+            "cluster_uuid": cluster,
+            "csr": request.public_bytes(pem).decode(),
+        }
+        if kind:
+            body["ca_cert_type"] = kind
+        signed = self.call("POST", "/certificates", body)["pem"]
+        # The key first: what Magnum signs ends without a line's end.
+        return (
+            key.private_bytes(
+                pem,
+                serialization.PrivateFormat.TraditionalOpenSSL,
+                serialization.NoEncryption(),
+            )
+            + str(signed).encode()
+        )

@@ -15,6 +15,8 @@ import pathlib
 import subprocess
 import sys
 
+import yaml
+
 CHECKOUT = pathlib.Path(__file__).parents[3]
 LAB = pathlib.Path(os.environ.get("LAB_DIR") or CHECKOUT / ".lab")
 #: Tests in these packages run one after the other, and nothing beside them.
@@ -49,15 +51,18 @@ def run(
     *words: str,
     env: Mapping[str, str] | None = None,
     seconds: float = 120,
+    given: str = "",
 ) -> str:
     """Return the output of a program, which must exit with 0.
 
     :param env: beside, or in the place of, the environment of the tests
+    :param given: its input
     """
     done = subprocess.run(
         words,
         cwd=CHECKOUT,
         env={**os.environ, **(env or {})},
+        input=given,
         capture_output=True,
         text=True,
         timeout=seconds,
@@ -66,6 +71,25 @@ def run(
     if done.returncode:
         raise AssertionError(f"{words}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def openstack(*words: str) -> str:
+    """Return the output of ``openstack``, as the lab's user."""
+    clouds = yaml.safe_load((LAB / "clouds.yaml").read_text())
+    auth = clouds["clouds"]["demo"]["auth"]
+    environment = {
+        **{f"OS_{name.upper()}": word for name, word in auth.items()},
+        "OS_IDENTITY_API_VERSION": "3",
+        # The client looks for whose syntax to print, and tox hides it.
+        "SHELL": "/bin/sh",
+    }
+    return run(str(LAB / "venv/bin/openstack"), *words, env=environment)
+
+
+def kubectl(config: pathlib.Path, *words: str, given: str = "") -> str:
+    """Return the output of ``kubectl``, with a user's kubeconfig."""
+    program = str(LAB / "bin" / "kubectl")
+    return run(program, f"--kubeconfig={config}", *words, given=given)
 
 
 def lab(*words: str, seconds: float = 180) -> str:

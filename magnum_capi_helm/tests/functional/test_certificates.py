@@ -9,14 +9,10 @@ import stat
 from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509 import oid
 import fixtures
 from keystoneauth1 import exceptions as ka_exceptions
 import requests
-import yaml
 
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import database
@@ -38,42 +34,12 @@ class CertificatesCase(base.LabCase):
 
     def authority(self, cluster: str, kind: str = "") -> bytes:
         """``openstack coe ca show``."""
-        query = f"?ca_cert_type={kind}" if kind else ""
-        path = f"/certificates/{cluster}{query}"
-        return str(self.magnum.call("GET", path)["pem"]).encode()
+        return self.magnum.authority(cluster, kind)
 
     def sign(self, cluster: str, kind: str = "") -> pathlib.Path:
         """``openstack coe ca sign``: a file with certificate and key."""
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        subject = [
-            x509.NameAttribute(oid.NameOID.COMMON_NAME, "admin"),
-            x509.NameAttribute(
-                oid.NameOID.ORGANIZATION_NAME, "system:masters"
-            ),
-        ]
-        request = (
-            x509.CertificateSigningRequestBuilder()
-            .subject_name(x509.Name(subject))
-            .sign(key, hashes.SHA256())
-        )
-        pem = serialization.Encoding.PEM
-        body = {
-            "cluster_uuid": cluster,
-            "csr": request.public_bytes(pem).decode(),
-        }
-        if kind:
-            body["ca_cert_type"] = kind
-        signed = self.magnum.call("POST", "/certificates", body)["pem"]
         path = self.home / f"client{kind}.pem"
-        # The key first: what Magnum signs ends without a line's end.
-        path.write_bytes(
-            key.private_bytes(
-                pem,
-                serialization.PrivateFormat.TraditionalOpenSSL,
-                serialization.NoEncryption(),
-            )
-            + str(signed).encode()
-        )
+        path.write_bytes(self.magnum.sign(cluster, kind))
         return path
 
     def nodes(self, cluster: str, kind: str = "") -> list[str]:
@@ -153,17 +119,8 @@ class CertificatesCase(base.LabCase):
 
     def _kubeconfig(self, cluster: str) -> pathlib.Path:
         """``openstack coe cluster config``, and kubectl with it."""
-        clouds = yaml.safe_load((programs.LAB / "clouds.yaml").read_text())
-        auth = clouds["clouds"]["demo"]["auth"]
-        environment = {
-            **{f"OS_{name.upper()}": word for name, word in auth.items()},
-            "OS_IDENTITY_API_VERSION": "3",
-            # The client looks for whose syntax to print, and tox hides it.
-            "SHELL": "/bin/sh",
-        }
-        openstack = programs.LAB / "venv" / "bin" / "openstack"
-        words = ("coe", "cluster", "config", cluster, "--dir", str(self.home))
-        programs.run(str(openstack), *words, env=environment)
+        words = ("coe", "cluster", "config", cluster, "--dir")
+        programs.openstack(*words, str(self.home))
         config = self.home / "config"
         self.assertEqual(2, len(self.kubectl(config)))
         return config
@@ -191,9 +148,7 @@ class CertificatesCase(base.LabCase):
 
     def kubectl(self, config: pathlib.Path) -> list[Any]:
         """Return the nodes, as ``kubectl`` lists them."""
-        kubectl = str(programs.LAB / "bin" / "kubectl")
-        words = ("get", "nodes", "--output=json")
-        output = programs.run(kubectl, f"--kubeconfig={config}", *words)
+        output = programs.kubectl(config, "get", "nodes", "--output=json")
         found: list[Any] = json.loads(output)["items"]
         return found
 

@@ -7,8 +7,6 @@ By the command line, as users do it: ``openstack coe nodegroup``.
 
 from __future__ import annotations
 
-import os
-import subprocess
 from typing import Any
 
 from magnum_capi_helm.kubernetes import kinds
@@ -33,25 +31,7 @@ class NodegroupTest(base.LabCase):
 
     def coe(self, *words: str) -> str:
         """``openstack coe nodegroup`` as the lab's user."""
-        done = subprocess.run(
-            [
-                str(programs.LAB / "venv/bin/openstack"),
-                "coe",
-                "nodegroup",
-                *words,
-            ],
-            env={
-                **os.environ,
-                "OS_CLIENT_CONFIG_FILE": str(programs.LAB / "clouds.yaml"),
-                "OS_CLOUD": "demo",
-            },
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        self.assertEqual(0, done.returncode, done.stderr)
-        return done.stdout
+        return programs.openstack("coe", "nodegroup", *words)
 
     def add(self, name: str, *words: str) -> None:
         """``openstack coe nodegroup create``; waits for the row."""

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A cluster whose servers are machines that run, and a workload in it.
+
+``python3 -m lab up --nodes`` first. Machines share the cores of this host:
+times are those of a busy one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import json
+import pathlib
+import ssl
+import subprocess
+import time
+from typing import Any
+
+import fixtures
+import requests
+
+from lab.demo import workload
+from lab.nodes import mode
+from lab.nodes import programs as node_programs
+from lab.nodes import system
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import people
+from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import records
+from magnum_capi_helm.tests.functional import test_resize
+
+#: The image that clusters begin with, and the one that they are upgraded to.
+OLDER, *_, NEWER = map(system.name, node_programs.kubernetes())
+#: Seconds for machines to come or go, where nothing else is going on.
+PATIENCE = 600
+
+
+class NodesCase(test_resize.ResizeCase):
+    """A test with one cluster: ``make`` it first.
+
+    The cluster's UUID is ``uuid``, its release ``release``. ``record`` has
+    what a page of the documentation shows.
+    """
+
+    #: Name of the record; empty: there is none.
+    record_name = ""
+
+    def setUp(self) -> None:
+        super().setUp()
+        if not mode.chosen():
+            self.fail("servers do not run: `python3 -m lab up --nodes` first")
+        self.nova = people.nova(self.magnum)
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.kubeconfig = pathlib.Path(folder) / "config"
+        self._record: list[str] = []
+        self._began = time.monotonic()
+
+    def record(self, text: str) -> None:
+        """Print a line with the time since the test began, and keep it."""
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        line = f"{minutes:3}:{seconds:02}  {text}"
+        print(line, flush=True)
+        self._record.append(line)
+        if self.record_name:
+            text = "".join(f"{each}\n" for each in self._record)
+            records.write(self.record_name, text)
+
+    # The cluster
+
+    def template(self, **fields: Any) -> str:
+        """The UUID of a new template, with an image that has a system."""
+        return super().template(**{"image_id": OLDER, **fields})
+
+    def make(self, **fields: Any) -> None:
+        """Make a cluster, wait until it is complete, take its kubeconfig.
+
+        :param fields: of the cluster
+        """
+        self.uuid = self.cluster(self.template(), **fields)
+        done = self.until_status(
+            self.uuid, ("CREATE_COMPLETE", "CREATE_FAILED"), PATIENCE
+        )
+        self.assertEqual("CREATE_COMPLETE", done["status"], str(done))
+        self.release = str(done["stack_id"])
+        words = ("coe", "cluster", "config", self.uuid, "--dir")
+        programs.openstack(*words, str(self.kubeconfig.parent))
+
+    def row(self) -> dict[str, Any]:
+        """Return the cluster as Magnum shows it."""
+        found = self.magnum.find(self.uuid)
+        assert found is not None
+        return found
+
+    def complete(self, seconds: float = PATIENCE) -> dict[str, Any]:
+        """Return the cluster, once the update is over."""
+        self.until_status(self.uuid, ("UPDATE_IN_PROGRESS",), 90)
+        done = self.until_status(
+            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED"), seconds
+        )
+        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
+        return done
+
+    def until_reason(self, words: str, seconds: float = 120) -> str:
+        """Return ``status_reason`` of the cluster, once it has some words."""
+        last = ""
+
+        def shown() -> str:
+            nonlocal last
+            last = str(self.row()["status_reason"])
+            return last if words in last else ""
+
+        self.until(shown, seconds, lambda: f"{words!r} not in {last!r}")
+        return last
+
+    def server(self, machine: view.Object) -> str:
+        """Return the UUID of a machine's server in Nova."""
+        return str(view.spec_of(machine)["providerID"]).rpartition("/")[2]
+
+    def stop_server(self, machine: view.Object) -> None:
+        """``openstack server stop``."""
+        self._act(machine, "os-stop", "SHUTOFF")
+
+    def start_server(self, machine: view.Object) -> None:
+        """``openstack server start``."""
+        self._act(machine, "os-start", "ACTIVE")
+
+    def _act(self, machine: view.Object, action: str, status: str) -> None:
+        path = f"/servers/{self.server(machine)}"
+        self.nova.post(f"{path}/action", json={action: None})
+        self.until(
+            lambda: self.nova.get(path).json()["server"]["status"] == status,
+            60,
+            status,
+        )
+
+    # In the cluster
+
+    def kubectl(self, *words: str, given: str = "") -> str:
+        """Return the output of ``kubectl``, as the cluster's user.
+
+        :param given: its input
+        """
+        return programs.kubectl(self.kubeconfig, *words, given=given)
+
+    def get(self, *words: str) -> Any:
+        """Return what ``kubectl get`` lists, or the one object it names."""
+        found = json.loads(self.kubectl("get", *words, "--output=json"))
+        return found["items"] if found["kind"] == "List" else found
+
+    def apply(self, manifest: str) -> None:
+        """``kubectl apply`` of a text."""
+        self.kubectl("apply", "--filename=-", given=manifest)
+
+    def nodes(self) -> dict[str, view.Object]:
+        """Return the nodes by name."""
+        return {view.name_of(each): each for each in self.get("nodes")}
+
+    def node_of(self, machine: view.Object) -> str:
+        """Return the name of a machine's node."""
+        return str(view.status_of(machine)["nodeRef"]["name"])
+
+    @contextlib.contextmanager
+    def forwarded(self, pod: str, port: int) -> Iterator[int]:
+        """``kubectl port-forward`` to a pod of the control plane.
+
+        :returns: the port on this host
+        """
+        program = str(programs.LAB / "bin" / "kubectl")
+        words = ("--namespace=kube-system", "port-forward", pod, f":{port}")
+        with subprocess.Popen(
+            [program, f"--kubeconfig={self.kubeconfig}", *words],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as child:
+            try:
+                assert child.stdout is not None
+                line = child.stdout.readline()
+                yield int(line.partition(" -> ")[0].rpartition(":")[2])
+            finally:
+                child.terminate()
+
+    def etcd_members(self) -> set[str]:
+        """Return the names of etcd's members, as one of them lists them.
+
+        With a certificate that Magnum signs with the CA of etcd, by etcd's
+        own gateway for JSON.
+        """
+        # Any of a node that is there: the list is the same everywhere.
+        ready = {name for name, node in self.nodes().items() if is_ready(node)}
+        [pod, *_] = [
+            view.name_of(each)
+            for each in self.get(
+                "pods", "--namespace=kube-system", "--selector=component=etcd"
+            )
+            if view.spec_of(each)["nodeName"] in ready
+        ]
+        authority, client = (
+            self.kubeconfig.with_name(f"etcd-{each}.pem")
+            for each in ("ca", "client")
+        )
+        authority.write_bytes(self.magnum.authority(self.uuid, "etcd"))
+        client.write_bytes(self.magnum.sign(self.uuid, "etcd"))
+        with self.forwarded(pod, 2379) as port:
+            answer = requests.post(
+                f"https://127.0.0.1:{port}/v3/cluster/member/list",
+                json={},
+                cert=str(client),
+                verify=str(authority),
+                timeout=10,
+            )
+        answer.raise_for_status()
+        return {each["name"] for each in answer.json()["members"]}
+
+    # A workload
+
+    def serve(self) -> workload.Requests:
+        """Start the demo's workload; return requests to it, which go on.
+
+        Two pods stay apart behind a load balancer of Octavia, and a
+        PodDisruptionBudget keeps one of them.
+        """
+        self.apply(workload.MANIFEST.read_text())
+        self.kubectl("rollout", "status", "deployment/web", "--timeout=300s")
+        address = workload.address(str(self.kubeconfig))
+        return self.ask_all_the_time(f"http://{address}/hostname")
+
+    def ask_api(self) -> workload.Requests:
+        """Return requests to the Kubernetes API, which go on."""
+        authority = self.magnum.authority(self.uuid).decode()
+        context = ssl.create_default_context(cadata=authority)
+        return self.ask_all_the_time(
+            f"{self.row()['api_address']}/readyz", context
+        )
+
+    def ask_all_the_time(
+        self, url: str, context: ssl.SSLContext | None = None
+    ) -> workload.Requests:
+        """Return requests to a URL, which go on until the test ends."""
+        client = workload.Requests(url, context)
+        client.start()
+        self.addCleanup(client.stop)
+        return client
+
+    def try_kubectl(self, *words: str) -> str:
+        """Return the output of ``kubectl``, or nothing if it fails."""
+        with contextlib.suppress(AssertionError):
+            return self.kubectl(*words)
+        return ""
+
+
+def is_ready(node: view.Object) -> bool:
+    """Return whether a node is ready."""
+    return any(
+        each["type"] == "Ready" and each["status"] == "True"
+        for each in view.status_of(node)["conditions"]
+    )

@@ -97,7 +97,7 @@ def verdict(objects: view.View, expected: Expected, *, now: float) -> Verdict:
     rows = expected.rows
     plane_machines = objects.control_plane_machines()
     groups = {
-        group.name: _group(objects, group, expected.required)
+        group.name: _group(objects, group, expected.required, clock)
         for group in rows.groups
     } | {group.name: _leaving_group(objects, group) for group in rows.leaving}
     return Verdict(
@@ -168,7 +168,10 @@ def fingerprint(cluster: view.Object | None) -> str | None:
 
 
 def _group(
-    objects: view.View, group: requested_groups.Group, required: Sequence[str]
+    objects: view.View,
+    group: requested_groups.Group,
+    required: Sequence[str],
+    clock: view.Clock,
 ) -> GroupVerdict:
     autoscaled = group.chart_name in objects.autoscaled()
     count = None if autoscaled else group.count
@@ -180,14 +183,18 @@ def _group(
         machines = objects.machines_of(group.chart_name)
         reason = nodegroup.waiting_reason(obj, count)
     owner = f"nodegroup {group.name}"
-    fault = ""
+    fault = unjoined = ""
     if reason:
         fault = machine_status.first_error(owner, machines, objects)
+        unjoined = machine_status.unjoined_reason(machines, objects, clock)
+    if unjoined:
+        reason = f"{unjoined} ({reason})"
+    blocked = unjoined or nodegroup.problem_message(obj)
     return GroupVerdict(
         reason=fault or (f"{owner}: {reason}" if reason else ""),
         addresses=tuple(machine_status.addresses(machines)),
         fault=bool(fault),
-        blocked=bool(reason and not fault and nodegroup.problem_message(obj)),
+        blocked=bool(reason and not fault and blocked),
         version=machine_status.version(machines),
     )
 

@@ -95,6 +95,15 @@ def available(obj: view.Object | None) -> Condition | None:
     return v1beta2(obj).get("Available") or v1beta1(obj).get("Ready")
 
 
+def infrastructure_since(obj: view.Object | None) -> float:
+    """Return when the infrastructure became ready; 0: it is not.
+
+    Seconds since 1970.
+    """
+    condition = preferred(obj).get("InfrastructureReady")
+    return condition.since if condition and condition.well else 0.0
+
+
 def listed(by_type: Conditions, types: Iterable[str]) -> list[Condition]:
     """Return the conditions of some types that exist, in that order."""
     return [by_type[each] for each in types if each in by_type]

@@ -148,18 +148,14 @@ def api_address(cluster: view.Object | None) -> str | None:
 
 def _is_overdue(objects: view.View, clock: view.Clock) -> bool:
     """Return whether an API that never answered should do so by now."""
-    ready = _ready_since(objects.cluster)
+    ready = conditions.infrastructure_since(objects.cluster)
     machines = objects.control_plane_machines()
-    servers = list(filter(None, map(_ready_since, machines)))
+    servers = list(
+        filter(None, map(conditions.infrastructure_since, machines))
+    )
     if not (ready and servers and api_address(objects.cluster)):
         return False
     return clock.has_passed(max(ready + PATIENCE, min(servers) + _BOOT))
-
-
-def _ready_since(obj: view.Object | None) -> float:
-    """Return when the infrastructure became ready; 0: it is not."""
-    condition = conditions.preferred(obj).get("InfrastructureReady")
-    return condition.since if condition and condition.well else 0.0
 
 
 def _api(objects: view.View, clock: view.Clock) -> _Entry:

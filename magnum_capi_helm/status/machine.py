@@ -78,6 +78,9 @@ _MUTE_STEPS = ("", "Deletion started", "Deletion completed")
 _OWN_FINALIZER = "cluster.x-k8s.io"
 _JOINT = "; "
 
+#: Seconds after which a server that runs without a node is a problem. kubeadm
+#: takes two minutes on a slow server.
+_TO_JOIN = 300.0
 #: Seconds until a node of a new machine has to be ready.
 _TO_START = 1800.0
 #: Seconds that a node may be not ready once it has joined.
@@ -252,6 +255,30 @@ def first_error(
     same = [other for _, other in errors].count(reason) - 1
     more = f" (and {same} more machines)" if same else ""
     return f"{owner}: machine {name}: {reason}{more}"
+
+
+def unjoined_reason(
+    machines: Iterable[view.Object], objects: view.View, clock: view.Clock
+) -> str:
+    """Return the first server that runs without a node, or an empty string.
+
+    Its cloud-init or kubeadm has failed, which Cluster API can't see. It waits
+    until its health check replaces the machine. The console has the cause.
+    """
+    for machine in machines:
+        since = conditions.infrastructure_since(machine)
+        joined = view.status_of(machine).get("nodeRef")
+        if view.deleting(machine) or joined or not since:
+            continue
+        if clock.has_passed(since + _TO_JOIN):
+            name = view.name_of(machine)
+            server = view.name_of(objects.infra_machine(machine)) or name
+            return (
+                f"machine {name}: its server has run for {_TO_JOIN / 60:.0f} "
+                "minutes and is no node yet: `openstack console log show "
+                f"{server}` may say why"
+            )
+    return ""
 
 
 class Waiting(NamedTuple):

@@ -206,3 +206,46 @@ class UnreachableTest(base.BaseTestCase):
                 "nodegroup default-master: 0 of 1 machines ready",
                 documents.told(seen, 2, file["now"] + 3600)["reason"],
             )
+
+
+class UnjoinedTest(base.BaseTestCase):
+    """Servers that run, and whose kubeadm does not join the cluster."""
+
+    MACHINE = "web-0d864f219217-default-worker-cl4br-7s7nj"
+    COUNT = "0 of 2 machines ready"
+
+    def _reasons(self, seconds: float, **status: str) -> set[str]:
+        """Reason of the group, so long after the servers of workers ran.
+
+        :param status: of ``InfrastructureReady``, if they do not run
+        """
+        file = documents.load("control_plane_initialised")
+        for each in file["objects"]:
+            if each["kind"] != "Machine":
+                continue
+            for known in documents.all_conditions(each):
+                if known["type"] == "InfrastructureReady":
+                    known |= {"status": "True", **status}
+        found = set()
+        for seen in documents.in_every_shape(file["objects"]).values():
+            # It was so at 18:46:01.
+            said = documents.told(seen, 2, 1795286761.0 + seconds)
+            found.add(said["groups"]["default-worker"]["reason"])
+        return found
+
+    def test_the_console_is_named_after_five_minutes(self) -> None:
+        console = (
+            f"nodegroup default-worker: machine {self.MACHINE}: its server "
+            "has run for 5 minutes and is no node yet: `openstack console "
+            f"log show {self.MACHINE}` may say why ({self.COUNT})"
+        )
+        waits = f"nodegroup default-worker: {self.COUNT}"
+        rows: list[tuple[float, dict[str, str], str]] = [
+            (300, {}, console),
+            (299, {}, waits),
+            (900, {"status": "False"}, waits),
+        ]
+        for seconds, status, reason in rows:
+            self.assertEqual(
+                {reason}, self._reasons(seconds, **status), str(seconds)
+            )

@@ -24,6 +24,7 @@ from lab.demo import workload
 from lab.nodes import mode
 from lab.nodes import programs as node_programs
 from lab.nodes import system
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
@@ -255,3 +256,9 @@ def is_ready(node: view.Object) -> bool:
         each["type"] == "Ready" and each["status"] == "True"
         for each in view.status_of(node)["conditions"]
     )
+
+
+def has_node(machine: view.Object) -> bool:
+    """Return whether a machine has a node that is ready."""
+    condition = machine_status.node_condition(machine)
+    return condition is not None and condition.well

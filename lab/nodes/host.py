@@ -17,6 +17,8 @@ BRIDGE = f"{mode.PREFIX}ext"
 #: Octavia.
 _PORTS = (5000, 8774, 8776, 8778, 9292, 9311, 9511, 9696, 9876)
 _MAC = "fe:16:3e:00:00:01"
+_LIMIT = pathlib.Path("/proc/sys/fs/inotify/max_user_instances")
+_WATCHERS = 8192
 _RULES = """
 table ip {table}
 delete table ip {table}
@@ -65,6 +67,15 @@ def _connections() -> int:
     return max(131072, 32768 * (os.cpu_count() or 1))
 
 
+def _watchers() -> int:
+    """Return the number of inotify instances that one user may have.
+
+    The kernel's default is 128, and all machines share it: the third cluster
+    gets no more, and systemd in its machines waits for ever.
+    """
+    return max(_WATCHERS, int(_LIMIT.read_text()))
+
+
 def ready() -> bool:
     """Whether the network is there."""
     return (pathlib.Path("/sys/class/net") / BRIDGE).exists()
@@ -89,6 +100,7 @@ def make() -> None:
         "net.ipv4.ip_forward": 1,
         f"net.ipv4.conf.{BRIDGE}.route_localnet": 1,
         "net.netfilter.nf_conntrack_max": _connections(),
+        "fs.inotify.max_user_instances": _watchers(),
     }.items():
         fabric.run("sysctl", "-qw", f"{name}={value}")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
+from keystoneauth1 import session
 
 from magnum_capi_helm.tests.functional import base
 
@@ -26,14 +27,25 @@ _CINDER = "cinder.csi.openstack.org/cluster"
 
 
 class Project:
-    """OpenStack's APIs for the user of a test."""
+    """OpenStack's APIs for the user of a test.
 
-    def __init__(self, case: base.LabCase) -> None:
+    :param keystone: the session of another user
+    """
+
+    def __init__(
+        self, case: base.LabCase, keystone: session.Session | None = None
+    ) -> None:
         self._case = case
-        keystone = case.magnum.session
         self._apis = {
-            kind: adapter.Adapter(keystone, service_type=kind, raise_exc=True)
-            for kind in ("network", "load-balancer", "block-storage")
+            kind: adapter.Adapter(
+                keystone or case.magnum.session,
+                service_type=kind,
+                raise_exc=True,
+            )
+            for kind in (
+                *("network", "load-balancer", "block-storage"),
+                *("compute", "image"),
+            )
         }
 
     def call(self, kind: str, method: str, path: str, body: Any = None) -> Any:
@@ -111,6 +123,40 @@ class Project:
         self._case.addCleanup(
             self.call, "network", "PUT", f"{path}/remove_router_interface", one
         )
+
+    def server(self, name: str, image: str, subnet: Any) -> Any:
+        """Make a server, and wait until it is ACTIVE."""
+        path = "/servers"
+        [image_id] = [
+            each["id"]
+            for each in self.call("image", "GET", f"/v2/images?name={image}")[
+                "images"
+            ]
+        ]
+        [flavor] = [
+            each["id"]
+            for each in self.call("compute", "GET", "/flavors")["flavors"]
+            if each["name"] == "m1.tiny"
+        ]
+        made = self.make(
+            "compute",
+            path,
+            "server",
+            name=name,
+            imageRef=image_id,
+            flavorRef=flavor,
+            networks=[{"uuid": subnet["network_id"]}],
+        )
+        self._case.until(
+            lambda: (
+                self.call("compute", "GET", f"{path}/{made['id']}")["server"][
+                    "status"
+                ]
+                == "ACTIVE"
+            ),
+            120,
+        )
+        return made
 
     def balancer(self, name: str, **vip: str) -> Any:
         """A load balancer with a listener, when it is ACTIVE."""

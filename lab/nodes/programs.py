@@ -23,7 +23,6 @@ _CONTAINERD = "github.com/containerd/containerd/v2/cmd"
 _CNI = "github.com/containernetworking/plugins/plugins"
 _KUBERNETES = "k8s.io/kubernetes"
 _OPENSTACK = "k8s.io/cloud-provider-openstack/cmd"
-CLOUD_CONTROLLER = "openstack-cloud-controller-manager"
 FOLDER = layout.STATE / "nodes"
 BIN = FOLDER / "bin"
 CNI_PLUGINS = (
@@ -85,7 +84,10 @@ _RUNTIME = (
     Program("coredns", "github.com/coredns/coredns", "coredns"),
     # Kubernetes' program for tests: it serves, calls and waits.
     Program("agnhost", f"{_KUBERNETES}/test/images/agnhost", "1.36"),
-    Program(CLOUD_CONTROLLER, f"{_OPENSTACK}/{CLOUD_CONTROLLER}", "openstack"),
+    *(
+        Program(name, f"{_OPENSTACK}/{name}", "openstack")
+        for name in ("openstack-cloud-controller-manager", "k8s-keystone-auth")
+    ),
     Program(
         "metrics-server",
         "sigs.k8s.io/metrics-server/cmd/metrics-server",

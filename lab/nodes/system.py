@@ -60,8 +60,13 @@ _REGISTRY = "registry.k8s.io"
 #: The name that containerd's configuration has for the pause image.
 _PAUSE = f"{_REGISTRY}/pause:lab"
 _FLANNEL = "docker.io/lab/flannel:v0.28.10"
-_METRICS = "docker.io/lab/metrics-server:v0.8.0"
-_AGNHOST = "docker.io/lab/agnhost:v1"
+#: Images with the program of their name.
+_WITH_ONE_PROGRAM = (
+    "docker.io/lab/openstack-cloud-controller-manager:v1.35.0",
+    "docker.io/lab/k8s-keystone-auth:v1.35.0",
+    "docker.io/lab/metrics-server:v0.8.0",
+    "docker.io/lab/agnhost:v1",
+)
 _PATIENCE = 30.0
 
 
@@ -235,15 +240,8 @@ def _everywhere(version: str) -> Iterator[containers.Image]:
 
 def _addons() -> Iterator[containers.Image]:
     """Yield the images of the lab's own charts, and one for tests."""
-    yield containers.Image(
-        (f"docker.io/lab/{programs.CLOUD_CONTROLLER}:v1.35.0",),
-        {"manager": programs.BIN / programs.CLOUD_CONTROLLER},
-        ("/manager",),
-    )
-    for name, program in (
-        (_AGNHOST, "agnhost"),
-        (_METRICS, "metrics-server"),
-    ):
+    for name in _WITH_ONE_PROGRAM:
+        program = re.split("[/:]", name)[-2]
         yield containers.Image(
             (name,), {program: programs.BIN / program}, (f"/{program}",)
         )

@@ -74,6 +74,9 @@ _STEPS = {
 }
 #: Messages of a deletion that do not say what the deletion waits for.
 _MUTE_STEPS = ("", "Deletion started", "Deletion completed")
+#: Words for pods that keep a node from being drained (``ConditionMessage`` in
+#: ``internal/controllers/machine/drain/drain.go`` of 1.13).
+_BLOCKED_DRAIN = ("cannot evict pod", "failed to evict Pod")
 #: Finalizers of Cluster API and its providers are below this domain.
 _OWN_FINALIZER = "cluster.x-k8s.io"
 _JOINT = "; "
@@ -170,8 +173,8 @@ def error(machine: view.Object, objects: view.View) -> str:
     if not view.deleting(machine):
         return below or _first_error(machine, _MACHINE)
     step = _deletion_step(machine)
-    # Pods keep the node from being drained.
-    return messages.plain(step) if "cannot evict pod" in step else below
+    is_blocked = any(words in step for words in _BLOCKED_DRAIN)
+    return messages.plain(step) if is_blocked else below
 
 
 def deletion_reason(machine: view.Object, objects: view.View) -> str:

@@ -24,6 +24,8 @@ LONGEST = 300
 
 _LESS = "delete something, ask for less, or have the quota raised"
 _OPERATOR = "ask the operator"
+#: Cluster API names three: "Pods a/b, a/c, a/d, ... (2 more)".
+_PODS = r"pods? (?P<pods>[\w./, ()-]+?)"
 
 #: Pattern of a message, sentence with the fact in it, and an action for the
 #: tenant. The first that matches is used: the more specific come first.
@@ -145,11 +147,23 @@ KNOWN_MESSAGES = (
         "choose an external_network_id",
     ),
     (
-        r"pods? (?P<pods>[\w./, -]+?): cannot evict pod as it would violate "
-        r"the pod's disruption budget",
+        rf"{_PODS}: cannot evict pod as it would violate the pod's "
+        r"disruption budget",
         "pods {pods} keep it from being drained",
         "their PodDisruptionBudget allows no eviction; relax it or add "
         "replicas",
+    ),
+    (
+        rf"{_PODS}: failed to evict pod, this pod has more than one "
+        r"poddisruptionbudget",
+        "pods {pods} keep it from being drained",
+        "more than one PodDisruptionBudget selects them, and Kubernetes then "
+        "evicts none; leave one",
+    ),
+    (
+        rf"{_PODS}: failed to evict pod, (?P<why>[^;]{{1,200}})",
+        "pods {pods} keep it from being drained: {why}",
+        "delete them, or what refuses it",
     ),
     (
         r"admission webhook \"(?P<hook>[\w.-]+)\" denied the request: "

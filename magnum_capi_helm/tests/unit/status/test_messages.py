@@ -274,7 +274,10 @@ class VerdictsTest(base.BaseTestCase):
 #: Said of a machine that is to go, not of one that is to come.
 DRAIN = (
     "* Pods a/b, c/d: cannot evict pod as it would violate the pod's "
-    "disruption budget."
+    "disruption budget.",
+    "* Pod a/b: failed to evict Pod, This pod has more than one "
+    "PodDisruptionBudget, which the eviction subresource does not support.",
+    "* Pod a/b: failed to evict Pod, admission webhook denied it",
 )
 
 
@@ -297,7 +300,7 @@ class KnownMessagesTest(base.BaseTestCase):
         texts = [each["said"] for each in documents.load("_said").values()]
         words = documents.load("_network")["words"].values()
         texts += [each["said"] for each in words]
-        texts.append(DRAIN)
+        texts += DRAIN
         unsaid = [
             fact
             for pattern, fact, _ in messages.KNOWN_MESSAGES

@@ -128,14 +128,68 @@ class NetworkTest(base.BaseTestCase):
 
 
 class BlockedTest(base.BaseTestCase):
+    BUDGET = (
+        "cannot evict pod as it would violate the pod's disruption budget. "
+        "The disruption budget db needs 1 healthy pods and has 1 currently"
+    )
+    TWO = (
+        "failed to evict Pod, This pod has more than one "
+        "PodDisruptionBudget, which the eviction subresource does not "
+        "support."
+    )
+    RELAX = (
+        "their PodDisruptionBudget allows no eviction; relax it or add "
+        "replicas"
+    )
+    LEAVE_ONE = (
+        "more than one PodDisruptionBudget selects them, and Kubernetes then "
+        "evicts none; leave one"
+    )
+    GOING = "Pod shop/a: deletionTimestamp set, but still not removed"
+
     def test_a_node_that_cannot_be_drained_says_which_pods(self) -> None:
-        file = documents.load("scaling_down")
-        drain = (
-            "Drain not completed yet (started at 2026-11-21T18:47:31Z):\n"
-            "* Pod shop/db-0: cannot evict pod as it would violate the pod's "
-            "disruption budget. The disruption budget db needs 1 healthy "
-            "pods and has 1 currently"
+        rows = [
+            ((f"Pod shop/db-0: {self.BUDGET}",), "shop/db-0", self.RELAX),
+            (
+                (f"Pods a/b, a/c, a/d, ... (2 more): {self.BUDGET}",),
+                "a/b, a/c, a/d, ... (2 more)",
+                self.RELAX,
+            ),
+            (
+                (self.GOING, f"Pod shop/db-0: {self.TWO}"),
+                "shop/db-0",
+                self.LEAVE_ONE,
+            ),
+        ]
+        for items, pods, advice in rows:
+            reason = f"pods {pods} keep it from being drained: {advice}"
+            self.assertEqual({reason}, self._reasons(items))
+
+    def test_others_that_refuse_an_eviction_have_their_words(self) -> None:
+        refused = (
+            'failed to evict Pod, admission webhook "x.example" denied the '
+            "request: not today"
         )
+        self.assertEqual(
+            {
+                "pods shop/db-0 keep it from being drained: admission "
+                'webhook "x.example" denied the request: not today: delete '
+                "them, or what refuses it"
+            },
+            self._reasons((f"Pod shop/db-0: {refused}",)),
+        )
+
+    def test_pods_that_go_are_no_error(self) -> None:
+        file = documents.load("scaling_down")
+        self.assertEqual(
+            {file["told"]["reason"]}, self._reasons((self.GOING,))
+        )
+
+    def _reasons(self, items: tuple[str, ...]) -> set[str]:
+        """The reason, without the machine's name, while a node is drained."""
+        file = documents.load("scaling_down")
+        lines = ("Drain not completed yet (started at 2026-11-21T18:47:31Z):",)
+        drain = "\n* ".join((*lines, *items))
         name = ""
         for each in file["objects"]:
             if each["kind"] != "Machine" or not view.deleting(each):
@@ -144,10 +198,15 @@ class BlockedTest(base.BaseTestCase):
             for known in documents.all_conditions(each):
                 if known["type"] in ("Deleting", "DrainingSucceeded"):
                     known["message"] = drain
-        for core in ("1.9", "1.13", "1.14", "1.16"):
-            seen = documents.shaped(file["objects"], core, "0.14")
-            reason = documents.told(seen, 2, file["now"])["reason"]
-            self.assertIn(f"machine {name}: pods shop/db-0", reason, core)
+        owner = f"nodegroup default-worker: machine {name}: "
+        return {
+            documents.told(
+                documents.shaped(file["objects"], core, "0.14"),
+                2,
+                file["now"],
+            )["reason"].removeprefix(owner)
+            for core in ("1.9", "1.13", "1.14", "1.16")
+        }
 
 
 class UnreachableTest(base.BaseTestCase):

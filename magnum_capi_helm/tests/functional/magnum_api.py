@@ -47,7 +47,11 @@ class Magnum:
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """The decoded answer; HTTP errors raise keystoneauth's."""
-        answer = self._api.request(path, method, json=body)
+        # On a busy host Magnum's API may drop a connection that was idle.
+        retries = 3 if method == "GET" else 0
+        answer = self._api.request(
+            path, method, json=body, connect_retries=retries
+        )
         return answer.json() if answer.content else None
 
     def send(

@@ -83,7 +83,8 @@ def openstack(*words: str) -> str:
         # The client looks for whose syntax to print, and tox hides it.
         "SHELL": "/bin/sh",
     }
-    return run(str(LAB / "venv/bin/openstack"), *words, env=environment)
+    program = str(LAB / "venv/bin/openstack")
+    return run(program, *words, env=environment, seconds=300)
 
 
 def kubectl(config: pathlib.Path, *words: str, given: str = "") -> str:

@@ -9,9 +9,6 @@ import time
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional.nodes import base
 
-#: Lost requests of ten a second, with two busy cores below everything.
-_LOST = 5
-
 
 class UpgradeTest(base.NodesCase):
     """A control plane node and two workers."""
@@ -52,7 +49,7 @@ class UpgradeTest(base.NodesCase):
         self.assertEqual(self.control_plane_nodes(), self.etcd_members())
         self.assertEqual(set(), control_plane & self.etcd_members())
         self.until_health(self.uuid, "HEALTHY")
-        self.assertLessEqual(served.lost, _LOST)
+        self.assert_served(served)
 
     # Helpers
 

@@ -97,24 +97,7 @@ def _add_run(commands: Any) -> None:
     run.add_argument(
         "--kinds", type=_words, default=kinds.ALL, help="health, status"
     )
-    run.add_argument(
-        "--runs",
-        type=int,
-        default=3,
-        help="new processes of each driver, in turns",
-    )
-    run.add_argument(
-        "--ticks",
-        type=int,
-        default=1,
-        help="measured ticks of each process",
-    )
-    run.add_argument(
-        "--spacing",
-        type=float,
-        default=_SPACING,
-        help="seconds between two ticks of this driver's process",
-    )
+    _add_repetition(run)
     run.add_argument(
         "--projects", type=int, default=20, help="namespaces of the clusters"
     )
@@ -130,6 +113,27 @@ def _add_run(commands: Any) -> None:
         type=pathlib.Path,
         default=None,
         help="folder of results.jsonl (default: .bench)",
+    )
+
+
+def _add_repetition(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--runs",
+        type=int,
+        default=3,
+        help="new processes of each driver, in turns",
+    )
+    command.add_argument(
+        "--ticks",
+        type=int,
+        default=1,
+        help="measured ticks of each process",
+    )
+    command.add_argument(
+        "--spacing",
+        type=float,
+        default=_SPACING,
+        help="seconds between two ticks of this driver's process",
     )
 
 

@@ -34,7 +34,6 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.kubernetes import reads
-from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import health
@@ -181,11 +180,11 @@ class Runtime:
 
     def _shared_reads(
         self, whole: bool, max_age: float, again: float
-    ) -> shared_reads.SharedReads:
+    ) -> reads.SharedReads:
         read = self.downtime.recorded(
             reads.Reader(self.management, whole=whole).read
         )
-        return shared_reads.SharedReads(read, max_age, again, self.clock)
+        return reads.SharedReads(read, max_age, again, self.clock)
 
     def forget(self, scope: Scope) -> None:
         """Drop all that this process keeps of a release."""
@@ -441,9 +440,7 @@ def build(
 
 
 def _export_reads(
-    meter: metrics.Meter,
-    labels: tuple[str, str],
-    shared: shared_reads.SharedReads,
+    meter: metrics.Meter, labels: tuple[str, str], shared: reads.SharedReads
 ) -> None:
     meter.gauge(metrics.SNAPSHOT, labels, lambda: shared.last_success)
     meter.gauge(metrics.ATTEMPT, labels, lambda: shared.last_attempt)

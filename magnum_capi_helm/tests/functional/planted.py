@@ -239,10 +239,7 @@ def _lesser() -> list[dict[str, Any]]:
 
 def _rules() -> list[Mapping[str, Any]]:
     """The driver's, without the permission to delete Secrets."""
-    found = [
-        *permissions.rules("magnum-capi-helm"),
-        *permissions.rules("magnum-capi-helm-project"),
-    ]
+    found = json.loads(json.dumps(permissions.rules()))
     for rule in found:
         if "secrets" in rule["resources"]:
             rule["verbs"].remove("delete")

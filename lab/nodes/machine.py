@@ -203,7 +203,8 @@ class Machine:
     def run(self, *argv: str, stdin: IO[bytes] | None = None) -> str:
         """Run a program in the machine; return its output.
 
-        :raises CalledProcessError: it fails
+        :raises CalledProcessError: the program fails
+        :raises LabError: the machine does not run
         """
         started = processes.read(self._record)
         if started is None:

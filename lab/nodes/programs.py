@@ -178,7 +178,7 @@ def ready() -> bool:
 def build(say: Callable[[str], None], wanted: Iterable[Program] = ()) -> None:
     """Build what is outdated.
 
-    :param wanted: no programs: those of machines
+    :param wanted: if there are none, the programs of machines
     """
     go = golang.ensure()
     todo = _outdated(wanted or of_machines())

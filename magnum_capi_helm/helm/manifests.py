@@ -93,7 +93,7 @@ def converted(
                 kinds.add(str(obj.get("kind")))
                 new = patches.patched(obj, patch)
             if _is_old(obj, groups):
-                new = convert(new or obj)
+                new = convert(new or obj) or new
             if new is not None:
                 parts += [text[end : node.start_mark.index], _json(new), "\n"]
                 end = node.end_mark.index

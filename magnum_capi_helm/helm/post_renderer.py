@@ -52,9 +52,11 @@ def main() -> int:
     """Convert standard input; return the exit code."""
     text = sys.stdin.buffer.read().decode()
     words = sys.argv[1:]
-    patch = [patches.Patch(*json.loads(w)) for w in words if w[0] == "["]
+    lists = [word for word in words if word.startswith("[")]
+    groups = [word for word in words if word not in lists]
+    patch = [patches.Patch(*json.loads(each)) for each in lists]
     try:
-        result = manifests.converted(text, words, patch=patch)
+        result = manifests.converted(text, groups, patch=patch)
     except errors.CapiHelmError as error:
         print(error, file=sys.stderr)
         return 1

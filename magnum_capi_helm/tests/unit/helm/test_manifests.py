@@ -158,6 +158,14 @@ class ManifestsTest(base.BaseTestCase):
                 manifests.converted(text, groups, patch=[patch])
             )
             self.assertEqual(spec, found["spec"])
+        (found,) = encoding.objects(
+            manifests.converted(text, (CAPO,), lambda _: None, [patch])
+        )
+        # The version stays where nothing can be converted; the patch counts.
+        self.assertEqual(f"{CAPO}/v1beta1", found["apiVersion"])
+        self.assertEqual(
+            "hä$", found["spec"]["apiServerLoadBalancer"]["flavor"]
+        )
         self.assertRaises(
             errors.Unconvertible, manifests.converted, "", (), patch=[patch]
         )

@@ -34,6 +34,7 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import health
@@ -180,11 +181,11 @@ class Runtime:
 
     def _shared_reads(
         self, whole: bool, max_age: float, again: float
-    ) -> reads.SharedReads:
+    ) -> shared_reads.SharedReads:
         read = self.downtime.recorded(
             reads.Reader(self.management, whole=whole).read
         )
-        return reads.SharedReads(read, max_age, again, self.clock)
+        return shared_reads.SharedReads(read, max_age, again, self.clock)
 
     def forget(self, scope: Scope) -> None:
         """Drop all that this process keeps of a release."""
@@ -440,7 +441,9 @@ def build(
 
 
 def _export_reads(
-    meter: metrics.Meter, labels: tuple[str, str], shared: reads.SharedReads
+    meter: metrics.Meter,
+    labels: tuple[str, str],
+    shared: shared_reads.SharedReads,
 ) -> None:
     meter.gauge(metrics.SNAPSHOT, labels, lambda: shared.last_success)
     meter.gauge(metrics.ATTEMPT, labels, lambda: shared.last_attempt)

@@ -203,6 +203,7 @@ class PredecessorTest(ComparedCase):
         options.write_text(
             text.replace(str(programs.LAB / "kubeconfig"), str(kubeconfig))
         )
+        self.admit()
         programs.lab("restart", "magnum", "--driver", _PREDECESSOR)
 
     def tearDown(self) -> None:

@@ -30,6 +30,7 @@ class MixingCase(case.DrillCase, chaos.HighlyAvailableCase):
         self.model = mixing_walk.Model(SEED, self.template(), self.prefix)
         self.witness = mixing.Witness(self.plane, self.namespace, self.prefix)
         self.addCleanup(self._sweep)
+        self.admit()
         programs.lab("restart", FORGOTTEN, "--driver", "1.4.0")
 
     def resize_workers(self, uuid: str, count: int) -> None:

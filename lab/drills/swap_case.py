@@ -89,6 +89,7 @@ class SwapCase(case.DrillCase):
         for each in options:
             sections |= each
         base.write_override(sections)
+        self.admit()
         programs.lab("restart", "magnum", "--driver", "1.4.0")
         self._predecessor_runs = True
 

@@ -112,6 +112,7 @@ class ConversionTest(planes.PlaneCase):
             for name, (labels, fields, _) in CLUSTERS.items()
         }
         began = time.monotonic()
+        self.admit()
         programs.lab("restart", "magnum", "--driver", _PREDECESSOR)
         self.clusters = {"adopted": self._made("adopted")}
         self._settled(self.clusters)

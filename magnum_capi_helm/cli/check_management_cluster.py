@@ -32,6 +32,7 @@ from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import helm_run
@@ -197,15 +198,39 @@ def describe_placement(rt: runtime.Runtime) -> str:
 
 
 def check_permissions(rt: runtime.Runtime) -> str:
-    """Check that the kubeconfig's user has the driver's permissions."""
-    missing = [str(each) for each in permissions.missing(rt.management)]
-    if not missing:
-        return "all that the driver needs"
-    raise errors.NotConfigured(
-        f"the kubeconfig's user may not {base.shortened(missing, _LISTED)}: "
-        "apply the output of 'magnum-capi-helm management-cluster "
-        "permissions', or grant these permissions"
+    """Check that the user has the driver's permissions.
+
+    A user with wider rights is good as well; the line shows it.
+    """
+    management = rt.management
+    prefix = conf.CONF.capi_helm.namespace_prefix
+    clusters = management.list(
+        kinds.CLUSTER, None, view.CHART_CLUSTER_LABEL, metadata_only=True
     )
+    projects = {
+        namespace
+        for each in clusters
+        if names.project_of(namespace := each["metadata"]["namespace"], prefix)
+    }
+    missing = permissions.missing(management, projects)
+    if missing:
+        listed = base.shortened(list(map(str, missing)), _LISTED)
+        named = any(each.namespace for each in missing)
+        raise errors.NotConfigured(
+            f"the kubeconfig's user may not {listed}: apply the output of "
+            "'magnum-capi-helm management-cluster permissions"
+            f"{' NAMESPACE ...' if named else ''}', or grant these permissions"
+        )
+    if permissions.reads_all_secrets(management):
+        return "all that the driver needs, and Secrets of all namespaces"
+    if permissions.is_unguarded(management):
+        raise errors.NotConfigured(
+            "no ValidatingAdmissionPolicy keeps the kubeconfig's user out of "
+            "namespaces that are no project's: apply the output of "
+            "'magnum-capi-helm management-cluster permissions' to Kubernetes "
+            "1.30 or newer"
+        )
+    return "all that the driver needs, in namespaces of projects alone"
 
 
 def check_api_versions(rt: runtime.Runtime) -> str:

@@ -182,11 +182,30 @@ class _Reader:
             try:
                 releases = self._releases(rt, self._where)
             except responses.ForbiddenError:
-                # The kubeconfig may be for the projects' namespaces alone.
-                releases = self._releases(rt, self._namespaces)
+                releases = self._releases(rt, self._readable(rt))
         except errors.CapiHelmError as error:
             return comparison.ManagementCluster(name, uid, error=str(error))
         return comparison.ManagementCluster(name, uid, releases)
+
+    def _readable(self, rt: runtime.Runtime) -> list[str]:
+        """Return namespaces for a user of the projects' namespaces alone.
+
+        Those with a Cluster object may have releases without rows. A role is
+        bound only in namespaces that exist here.
+        """
+        try:
+            clusters = _list(rt, kinds.CLUSTER, None, view.CHART_CLUSTER_LABEL)
+        except responses.ForbiddenError:
+            return self._namespaces
+        prefix = conf.CONF.capi_helm.namespace_prefix
+        found = {each["metadata"]["namespace"] for each in clusters}
+        found = {each for each in found if names.project_of(each, prefix)}
+        if self._where != [None]:
+            found &= set(self._namespaces)
+        for each in set(self._namespaces) - found:
+            if rt.management.get(kinds.NAMESPACE, "", each) is not None:
+                found.add(each)
+        return sorted(found)
 
     def _releases(
         self, rt: runtime.Runtime, where: Sequence[str | None]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +23,60 @@ _NOBODY = "nobody"
 class Permissions(base.Command):
     """Print the manifest of the driver's user on a management cluster.
 
-    The manifest has a ServiceAccount, and a ClusterRole with exactly the
-    permissions that the driver needs. The command contacts no management
+    The manifest has a ServiceAccount, ClusterRoles with exactly the
+    permissions that the driver needs, and a policy that keeps the user out of
+    namespaces that are no project's. The command contacts no management
     cluster.
     """
 
     configuration = base.Configuration.UNUSED
 
-    examples = ("management-cluster permissions | kubectl apply -f -",)
+    examples = (
+        "management-cluster permissions | kubectl apply -f -",
+        "management-cluster permissions magnum-5f0d3c57a4c94a6c8c1d1e1c6a7b9d2"
+        "e | kubectl apply -f -",
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add namespaces and their prefixes."""
+        parser.add_argument(
+            "namespaces",
+            nargs="*",
+            metavar="NAMESPACE",
+            help="namespace of a project that exists already: mark it, and "
+            "bind the driver's role there",
+        )
+        parser.add_argument(
+            "--namespace-prefix",
+            action="append",
+            default=[],
+            metavar="PREFIX",
+            help="[capi_helm] namespace_prefix (default: magnum); repeat it "
+            "for clouds that share the management cluster",
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print the manifest."""
         from magnum_capi_helm.kubernetes import permissions
+        from magnum_capi_helm.model import names
 
-        self.app.stdout.write(permissions.manifest())
+        prefixes = parsed_args.namespace_prefix or ["magnum"]
+        for each in prefixes:
+            if not re.fullmatch("[a-z0-9]([a-z0-9-]*[a-z0-9])?", each):
+                raise errors.InvalidInput(
+                    f"--namespace-prefix {each}: allowed are lowercase "
+                    "letters, digits and hyphens between them"
+                )
+        namespaces = [
+            each.removeprefix("namespace/") for each in parsed_args.namespaces
+        ]
+        for name in namespaces:
+            if not any(names.project_of(name, each) for each in prefixes):
+                raise errors.InvalidInput(
+                    f"NAMESPACE {name}: allowed are namespaces of projects, "
+                    f"{' or '.join(f'{each}-PROJECT' for each in prefixes)}"
+                )
+        self.app.stdout.write(permissions.manifest(prefixes, namespaces))
 
 
 class Accept(batch.Batch):

@@ -3,20 +3,26 @@
 """Permissions that the driver needs on a management cluster.
 
 The rules are those of ``permissions.yaml``, the manifest that operators
-apply: there is no second list.
+apply: there is no second list. Its ClusterRole ``magnum-capi-helm`` holds in
+all namespaces, ``magnum-capi-helm-project`` in those where it is bound. A
+user with wider rights, such as an administrator, is used as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+import contextlib
 import dataclasses
 from importlib import resources
+import time
 from typing import Any
 
 import yaml
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
 
 _REVIEW = kinds.Kind(
     "SelfSubjectAccessReview",
@@ -24,56 +30,198 @@ _REVIEW = kinds.Kind(
     ("v1",),
     fixed=True,
 )
+_RBAC = "rbac.authorization.k8s.io"
+_ROLE_BINDING = kinds.Kind("RoleBinding", _RBAC, ("v1",), fixed=True)
+_USER = "magnum-capi-helm"
+_EVERYWHERE = _USER
+_IN_PROJECTS = f"{_USER}-project"
+#: Labels of a project's namespace: the mark without which the policy of the
+#: manifest keeps the driver out, and the Pod Security of its pods.
+LABELS = {
+    "magnum.openstack.org/project-namespace": "true",
+    "pod-security.kubernetes.io/enforce": "baseline",
+}
+#: The prefix of namespaces in the manifest, as a part of expressions.
+_PREFIX = "(magnum)"
+#: A namespace that is no project's.
+_FOREIGN = "kube-system"
+#: Tries, and seconds between two of them, until a new binding has effect.
+_TRIES, _PAUSE = 50, 0.2
 
 
 @dataclasses.dataclass(frozen=True)
 class Permission:
-    """One verb on one resource, in all namespaces.
+    """One verb on one resource.
 
     :param group: API group; empty for the core group
     :param resource: plural, with ``/scale`` or the like behind it
+    :param name: of the only object that the permission is for
+    :param namespace: empty for all namespaces
     """
 
     group: str
     resource: str
     verb: str
+    name: str = ""
+    namespace: str = ""
 
     def __str__(self) -> str:
-        return f"{self.verb} {self.resource}.{self.group}".rstrip(".")
+        what = f"{self.verb} {self.resource}.{self.group}".rstrip(".")
+        place = f" in {self.namespace}" if self.namespace else ""
+        return f"{what} {self.name}".rstrip() + place
 
 
-def manifest() -> str:
-    """Return Namespace, ServiceAccount, ClusterRole and binding as YAML."""
+def manifest(
+    prefixes: Collection[str] = (), namespaces: Collection[str] = ()
+) -> str:
+    """Return all objects for the driver's user as YAML.
+
+    :param prefixes: of the namespaces of projects; empty: the default
+    :param namespaces: projects' namespaces that the driver has not made, or
+        made before it marked them
+    """
     here = resources.files("magnum_capi_helm.kubernetes")
-    return (here / "permissions.yaml").read_text(encoding="utf-8")
+    text = (here / "permissions.yaml").read_text(encoding="utf-8")
+    if prefixes:
+        text = text.replace(_PREFIX, f"({'|'.join(prefixes)})")
+    objects = []
+    for name in namespaces:
+        marked = {"name": name, "labels": LABELS}
+        objects += [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": marked},
+            {
+                "apiVersion": f"{_RBAC}/v1",
+                "kind": "RoleBinding",
+                **_binding(name),
+            },
+        ]
+    if not objects:
+        return text
+    return f"{text}---\n{yaml.safe_dump_all(objects, sort_keys=False)}"
 
 
-def rules() -> list[dict[str, Any]]:
-    """Return the rules of the manifest's ClusterRole."""
+def _binding(namespace: str) -> client.Object:
+    return {
+        "metadata": {"name": _USER, "namespace": namespace},
+        "roleRef": {
+            "apiGroup": _RBAC,
+            "kind": "ClusterRole",
+            "name": _IN_PROJECTS,
+        },
+        "subjects": [
+            {"kind": "ServiceAccount", "name": _USER, "namespace": _USER}
+        ],
+    }
+
+
+def grant(management: client.Client, namespace: str) -> None:
+    """Bind the driver's role in the marked namespace of a project.
+
+    A user who may write there already, by this role or a wider one, is left
+    as it is.
+
+    :raises ForbiddenError: the namespace is not marked
+    :raises ManagementUnreachable: the binding has no effect
+    """
+    wanted = Permission("", "secrets", "create", namespace=namespace)
+    if _allowed(management, wanted):
+        return
+    with contextlib.suppress(errors.Conflict):
+        management.create(_ROLE_BINDING, _binding(namespace))
+    for _ in range(_TRIES):
+        # The authorizer learns of it a moment later.
+        if _allowed(management, wanted):
+            return
+        time.sleep(_PAUSE)
+    raise errors.ManagementUnreachable(
+        f"the RoleBinding {_USER} in {namespace} has no effect: is the "
+        f"kubeconfig that of the ServiceAccount {_USER}?"
+    )
+
+
+def rules(name: str) -> list[dict[str, Any]]:
+    """Return the rules of a ClusterRole of the manifest."""
     role = next(
         each
         for each in yaml.safe_load_all(manifest())
-        if each["kind"] == "ClusterRole"
+        if each["kind"] == "ClusterRole" and each["metadata"]["name"] == name
     )
     role_rules: list[dict[str, Any]] = role["rules"]
     return role_rules
 
 
-def needed() -> Iterator[Permission]:
-    """Yield each permission of the rules."""
-    for rule in rules():
+def everywhere() -> Iterator[Permission]:
+    """Yield the permissions that are needed in all namespaces."""
+    return _of(_EVERYWHERE, "")
+
+
+def in_project(namespace: str) -> Iterator[Permission]:
+    """Yield the permissions that are needed in a project's namespace.
+
+    :param namespace: empty: in all, for a user with wider rights
+    """
+    return _of(_IN_PROJECTS, namespace)
+
+
+def _of(role: str, namespace: str) -> Iterator[Permission]:
+    for rule in rules(role):
         for group in rule["apiGroups"]:
             for resource in rule["resources"]:
                 for verb in rule["verbs"]:
-                    yield Permission(group, resource, verb)
+                    for name in rule.get("resourceNames", [""]):
+                        yield Permission(
+                            group, resource, verb, name, namespace
+                        )
 
 
-def missing(management: client.Client) -> list[Permission]:
-    """Return the needed permissions that the kubeconfig's user lacks.
+def reads_all_secrets(management: client.Client) -> bool:
+    """Return whether the user's role is wider than the manifest's.
 
     :raises ManagementUnreachable: no answer
     """
-    return [each for each in needed() if not _allowed(management, each)]
+    return _allowed(management, Permission("", "secrets", "list"))
+
+
+def is_unguarded(management: client.Client) -> bool:
+    """Return whether the user could bind its role outside of projects.
+
+    A dry run: nothing is written.
+
+    :raises ManagementUnreachable: no answer
+    """
+    try:
+        management.create(_ROLE_BINDING, _binding(_FOREIGN), dry_run=True)
+    except responses.ForbiddenError:
+        return False
+    except errors.Conflict:
+        return True
+    return True
+
+
+def missing(
+    management: client.Client, namespaces: Collection[str]
+) -> list[Permission]:
+    """Return the needed permissions that the kubeconfig's user lacks.
+
+    :param namespaces: those of projects; all permissions are asked for in one
+        of them, and in the others whether the role is bound
+    :raises ManagementUnreachable: no answer
+    """
+    if reads_all_secrets(management):
+        needed = {*everywhere(), *in_project("")}
+        needed = {each for each in needed if each.verb != "bind"}
+        ordered = sorted(needed, key=str)
+    else:
+        reads = [
+            Permission("", "secrets", "list", namespace=each)
+            for each in sorted(namespaces)
+        ]
+        ordered = [*everywhere(), *reads]
+        for each in reads:
+            if _allowed(management, each):
+                ordered += in_project(each.namespace)
+                break
+    return [each for each in ordered if not _allowed(management, each)]
 
 
 def _allowed(management: client.Client, permission: Permission) -> bool:
@@ -83,6 +231,8 @@ def _allowed(management: client.Client, permission: Permission) -> bool:
         "resource": resource,
         "subresource": subresource,
         "verb": permission.verb,
+        "name": permission.name,
+        "namespace": permission.namespace,
     }
     review = {"metadata": {}, "spec": {"resourceAttributes": attributes}}
     answer = management.create(_REVIEW, review)

@@ -2,7 +2,7 @@
 
 """Read the objects of releases, for many polls at once.
 
-1. :class:`SharedReads`: Magnum polls all clusters in bursts, each in a thread.
+1. :mod:`shared_reads`: Magnum polls all clusters in bursts, each in a thread.
    A poll uses the last read, if it is young enough. Else one thread reads for
    all clusters that were polled lately, and the others wait for it. A change
    reads its cluster alone, from etcd and not from the API server's cache.
@@ -24,7 +24,6 @@ from concurrent import futures
 import dataclasses
 import functools
 import random
-import threading
 import time
 from typing import Any, NamedTuple, TypeAlias
 import zlib
@@ -194,11 +193,13 @@ class ReleaseObjects:
 
     :param items: by query; a query that was not needed is missing
     :param ready: Cluster API needs no explanation from the objects below it
+    :param refused: the kubeconfig's user may not read the namespace
     """
 
     release: str
     items: Mapping[Query, Items] = dataclasses.field(default_factory=dict)
     ready: bool = False
+    refused: errors.CapiHelmError | None = None
 
     @functools.cached_property
     def version(self) -> frozenset[tuple[str, str, str]]:
@@ -336,6 +337,10 @@ class Reader:
         self._whole = whole
         self._follow_from = follow_from
         self._followers: dict[Query, Follower] = {}
+        #: Queries that may not be read in all namespaces: when to try again.
+        self._one_by_one: dict[Query, float] = {}
+        #: Namespaces that the last read for polls was not allowed to read.
+        self._refused: dict[str, errors.CapiHelmError] = {}
         #: Objects of the last read, and whether they are ready.
         self._readiness: dict[Scope, tuple[list[Items], bool]] = {}
 
@@ -346,7 +351,22 @@ class Reader:
 
         :param fresh: no object may be older than this call
         :returns: an entry for each of ``scopes``
+        :raises ForbiddenError: none of their namespaces can be read
         """
+        if fresh:
+            return self._read_releases(scopes, fresh)
+        self._refused = {}
+        releases = self._read_releases(scopes, fresh)
+        if len(self._refused) == len({namespace for namespace, _ in scopes}):
+            raise next(iter(self._refused.values()))
+        for scope, each in releases.items():
+            if error := self._refused.get(scope[0]):
+                releases[scope] = dataclasses.replace(each, refused=error)
+        return releases
+
+    def _read_releases(
+        self, scopes: Collection[Scope], fresh: bool
+    ) -> dict[Scope, ReleaseObjects]:
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
         if not self._whole:
             return self.add(releases, _CLUSTER_API, fresh=fresh)
@@ -406,35 +426,44 @@ class Reader:
     def _read(
         self, queries: Sequence[Query], scopes: Collection[Scope], fresh: bool
     ) -> Mapping[Query, Mapping[Scope, Items]]:
-        """Read all namespaces together, or one by one."""
-        if not fresh:
-            try:
-                if len(scopes) >= self._follow_from:
-                    return self._follow(queries)
-                return {each: self._list(each, scopes) for each in queries}
-            except responses.ForbiddenError as error:
-                self._management.warn_once(
-                    "Namespaces are read one by one: %s", error
-                )
-        by_query: dict[Query, dict[Scope, Items]] = {q: {} for q in queries}
-        namespaces = sorted({namespace for namespace, _ in scopes})
-        for query, items in by_query.items():
-            for namespace in namespaces:
-                mine = [scope for scope in scopes if scope[0] == namespace]
-                items |= self._list(query, mine, cached=not fresh)
-        return by_query
+        """Read the objects of some queries.
 
-    def _follow(
-        self, queries: Sequence[Query]
-    ) -> Mapping[Query, Mapping[Scope, Items]]:
-        """Follow all queries; watches take a second, so do them together."""
-        for query in queries:
-            if query not in self._followers:
-                self._followers[query] = Follower(self._management, query)
-        followers = [self._followers[query] for query in queries]
+        Watches take a second, so they are done together.
+        """
+        read = functools.partial(self._read_one, scopes=scopes, fresh=fresh)
+        if fresh or len(scopes) < self._follow_from:
+            return {each: read(each) for each in queries}
         with futures.ThreadPoolExecutor(len(queries)) as pool:
-            items = pool.map(Follower.read, followers)
-            return dict(zip(queries, items, strict=True))
+            return dict(zip(queries, pool.map(read, queries), strict=True))
+
+    def _read_one(
+        self, query: Query, scopes: Collection[Scope], fresh: bool
+    ) -> Mapping[Scope, Items]:
+        """Read all namespaces together, or one by one."""
+        if not fresh and self._one_by_one.get(query, 0.0) < time.monotonic():
+            try:
+                if len(scopes) < self._follow_from:
+                    return self._list(query, scopes)
+                if query not in self._followers:
+                    self._followers[query] = Follower(self._management, query)
+                return self._followers[query].read()
+            except responses.ForbiddenError as error:
+                self._one_by_one[query] = time.monotonic() + _RELIST
+                if query is not _REVISION:
+                    self._management.warn_once(
+                        "Namespaces are read one by one: %s", error
+                    )
+        items: dict[Scope, Items] = {}
+        for namespace in sorted({namespace for namespace, _ in scopes}):
+            mine = [scope for scope in scopes if scope[0] == namespace]
+            try:
+                items |= self._list(query, mine, cached=not fresh)
+            except responses.ForbiddenError as error:
+                if fresh:
+                    raise
+                # The polls of other namespaces go on.
+                self._refused[namespace] = error
+        return items
 
     def _list(
         self, query: Query, scopes: Collection[Scope], *, cached: bool = True
@@ -465,136 +494,3 @@ def complete(
     missing = [each for each in queries if each not in objects.items]
     reader = Reader(management, whole=True)
     return reader.add({scope: objects}, missing, fresh=True)[scope]
-
-
-#: A slow read is shared for so many times its duration, up to a limit: Magnum
-#: needs ten seconds and more to start the polls of 500 clusters.
-_AGE_FOR_DURATION = 4.0
-_LONGEST_AGE = 10.0
-#: Seconds for which a read for polls waits for the other polls of a burst.
-#: Without it the first poll reads for itself alone.
-GATHERING = 0.01
-
-
-class _Outcome(NamedTuple):
-    """The result of a read for one release, or the error of the read."""
-
-    started: float
-    result: ReleaseObjects | errors.CapiHelmError
-
-    def objects(self) -> ReleaseObjects:
-        if isinstance(self.result, errors.CapiHelmError):
-            raise self.result.with_traceback(None)
-        return self.result
-
-
-class SharedReads:
-    """Reads of one management cluster, shared by all polls of a process.
-
-    A read that fails, fails for all polls that wait for it.
-
-    :param read: :meth:`Reader.read`
-    :param max_age: seconds from the start of a fast read for which it is
-        shared; if 0, later polls do not share it
-    :param again: seconds within which a polled cluster is polled again
-    :param clock: monotonic seconds
-    :param gathering: seconds that a read waits for more polls
-    """
-
-    def __init__(
-        self,
-        read: Callable[
-            [Collection[Scope], bool], Mapping[Scope, ReleaseObjects]
-        ],
-        max_age: float,
-        again: float,
-        clock: Callable[[], float] = time.monotonic,
-        gathering: float = GATHERING,
-    ) -> None:
-        self._read = read
-        self._clock = clock
-        self._max_age = self._age = max_age
-        self._again = again
-        self._gathering = gathering
-        self._lock = threading.Lock()
-        #: Held during a read: there is one at a time.
-        self._reading = threading.Lock()
-        self._outcomes: dict[Scope, _Outcome] = {}
-        #: When each release was polled last.
-        self._polled: dict[Scope, float] = {}
-        #: Start of the last read for polls, in seconds since 1970, and of the
-        #: last one that succeeded; until one does, of the first one.
-        self.last_attempt: float | None = None
-        self.last_success: float | None = None
-
-    def get(self, scope: Scope) -> ReleaseObjects:
-        """Return a read that is young enough for a poll.
-
-        :raises CapiHelmError: the read failed
-        """
-        now = self._clock()
-        with self._lock:
-            self._polled[scope] = now
-        outcome = self._young(scope, now)
-        if outcome is None:
-            with self._reading:
-                outcome = self._young(scope, now) or self._read_all(scope)
-        return outcome.objects()
-
-    def read(self, scope: Scope) -> ReleaseObjects:
-        """Read one release now, and not from the API server's cache.
-
-        :raises CapiHelmError: the read failed
-        """
-        started = self._clock()
-        releases = self._read({scope}, True)
-        self._keep(started, releases)
-        return releases[scope]
-
-    def _young(self, scope: Scope, now: float) -> _Outcome | None:
-        outcome = self._outcomes.get(scope)
-        is_young = outcome is not None and outcome.started >= now - self._age
-        return outcome if is_young else None
-
-    def _read_all(self, scope: Scope) -> _Outcome:
-        """Read for all polls of a burst."""
-        time.sleep(self._gathering)
-        started = self._clock()
-        self.last_attempt = time.time()
-        self.last_success = self.last_success or self.last_attempt
-        scopes = self._drop_old(started) | {scope}
-        try:
-            releases = self._read(scopes, False)
-        except errors.CapiHelmError as error:
-            self._keep(started, dict.fromkeys(scopes, error))
-            raise
-        self.last_success = self.last_attempt
-        if self._max_age:
-            age = (self._clock() - started) * _AGE_FOR_DURATION
-            self._age = max(self._max_age, min(age, _LONGEST_AGE))
-        self._keep(started, releases)
-        return _Outcome(started, releases[scope])
-
-    def _keep(
-        self,
-        started: float,
-        results: Mapping[Scope, ReleaseObjects | errors.CapiHelmError],
-    ) -> None:
-        with self._lock:
-            for scope, result in results.items():
-                # A read of one release may overtake a read of all.
-                before = self._outcomes.get(scope)
-                if before is None or before.started <= started:
-                    self._outcomes[scope] = _Outcome(started, result)
-
-    def _drop_old(self, now: float) -> set[Scope]:
-        """Drop releases that are not polled; return those that are."""
-        oldest = now - self._again
-        with self._lock:
-            for scope, polled in list(self._polled.items()):
-                if polled <= oldest:
-                    del self._polled[scope]
-            for scope, outcome in list(self._outcomes.items()):
-                if outcome.started <= oldest:
-                    del self._outcomes[scope]
-            return set(self._polled)

@@ -33,6 +33,7 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
@@ -271,22 +272,23 @@ def check_namespace(namespace: client.Object | None) -> None:
 def ensure_namespace(
     rt: runtime.Runtime, name: str, existing: client.Object | None
 ) -> None:
-    """Create a project's namespace, or mark the existing one.
+    """Create a project's namespace, or mark the existing one with the region.
 
     :param existing: as it was read
     :raises NotSupported: another region was quicker
+    :raises ManagementError: the driver's role can't be bound there
     """
     region = conf.CONF.capi_helm.region_name
-    mark = {"labels": {REGION_LABEL: region}} if region else {}
+    mark = {REGION_LABEL: region} if region else {}
     if existing is None:
+        labels = {**permissions.LABELS, **mark}
+        existing = {"metadata": {"name": name, "labels": labels}}
         try:
-            rt.management.create(
-                kinds.NAMESPACE, {"metadata": {"name": name, **mark}}
-            )
-            return
+            rt.management.create(kinds.NAMESPACE, existing)
         except errors.Conflict:
             existing = rt.management.get(kinds.NAMESPACE, "", name)
             check_namespace(existing)
+    permissions.grant(rt.management, name)
     if region and not namespace_region(existing):
-        change = {"metadata": mark}
+        change = {"metadata": {"labels": mark}}
         rt.management.patch(kinds.NAMESPACE, "", name, change)

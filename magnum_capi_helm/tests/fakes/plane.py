@@ -15,6 +15,7 @@ from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import helm
@@ -100,9 +101,11 @@ class Plane:
         return made
 
 
-def _snapshots(made: runtime.Runtime, *, whole: bool) -> reads.SharedReads:
+def _snapshots(
+    made: runtime.Runtime, *, whole: bool
+) -> shared_reads.SharedReads:
     """Return reads that are not shared with later polls."""
     read = made.downtime.recorded(
         reads.Reader(made.management, whole=whole).read
     )
-    return reads.SharedReads(read, 0, 0, gathering=0)
+    return shared_reads.SharedReads(read, 0, 0, gathering=0)

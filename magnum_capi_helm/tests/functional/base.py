@@ -108,6 +108,27 @@ class LabCase(base.BaseTestCase):
             OVERRIDE.unlink()
             programs.lab("restart", "magnum")
 
+    def admit(self) -> None:
+        """Let this driver into the namespace that 1.4.0 has or will have.
+
+        As an operator does it, with the administrator's kubeconfig.
+        """
+        manifest = programs.LAB / "temporary" / "permissions.yaml"
+        manifest.parent.mkdir(exist_ok=True)
+        manifest.write_text(
+            programs.command(
+                "management-cluster", "permissions", self.namespace
+            )
+        )
+        programs.run(
+            str(programs.LAB / "bin" / "kubectl"),
+            f"--kubeconfig={programs.LAB / 'kubeconfig'}",
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            f"--filename={manifest}",
+        )
+
     # Making
 
     def template(self, **fields: Any) -> str:

@@ -239,7 +239,10 @@ def _lesser() -> list[dict[str, Any]]:
 
 def _rules() -> list[Mapping[str, Any]]:
     """The driver's, without the permission to delete Secrets."""
-    found = json.loads(json.dumps(permissions.rules()))
+    found = [
+        *permissions.rules("magnum-capi-helm"),
+        *permissions.rules("magnum-capi-helm-project"),
+    ]
     for rule in found:
         if "secrets" in rule["resources"]:
             rule["verbs"].remove("delete")

@@ -147,6 +147,7 @@ class AdoptionTest(swapping.SwapCase):
 
     def _swap(self) -> None:
         """Start this driver on the options of 1.4.0, with no chart stored."""
+        self.admit()
         self.old_secrets = self.secrets()
         self.old_values = self.values()
         self.old_made_from = self.made_from()

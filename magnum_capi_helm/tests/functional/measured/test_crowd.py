@@ -157,6 +157,7 @@ class PredecessorCrowdTest(CrowdCase):
 
     def use_driver(self) -> None:
         """Until the configuration is another one."""
+        self.admit()
         programs.lab("restart", "magnum", "--driver", "1.4.0")
 
     def test_how_long_lists_take(self) -> None:

@@ -194,7 +194,7 @@ class PlaneChecksTest(base.BaseTestCase):
     def test_many_permissions_that_lack_are_counted(self) -> None:
         self.management.refused = {
             f"{verb} {what}"
-            for verb in ("get", "list", "create", "patch", "delete")
+            for verb in ("get", "update", "create", "patch", "delete")
             for what in ("secrets", "leases.coordination.k8s.io")
         }
         lacking = self.failed()["permissions"]

@@ -11,6 +11,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.cli import chart
 from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.cli import entry_points
@@ -74,9 +75,54 @@ class CommandsTest(command_case.CommandCase):
 
     def test_permissions_are_printed_as_they_are_checked(self) -> None:
         self.run_command(management_cluster.Permissions)
-        role = list(yaml.safe_load_all(self.printed()))[2]
-        self.assertEqual("ClusterRole", role["kind"])
+        self.assertEqual(permissions.manifest(), self.printed())
         self.assertEqual([], self.plane.management.requests)
+
+    def test_permissions_are_printed_for_namespaces_that_exist(self) -> None:
+        self.run_command(
+            management_cluster.Permissions,
+            "namespace/east-5f0d",
+            "--namespace-prefix=east",
+            "--namespace-prefix=west-2",
+        )
+        text = self.printed()
+        self.assertIn("^(east|west-2)-[a-z0-9]+$", text)
+        self.assertEqual(
+            [
+                (
+                    "Namespace",
+                    {
+                        "name": "east-5f0d",
+                        "labels": {
+                            "magnum.openstack.org/project-namespace": "true",
+                            "pod-security.kubernetes.io/enforce": "baseline",
+                        },
+                    },
+                ),
+                (
+                    "RoleBinding",
+                    {"name": "magnum-capi-helm", "namespace": "east-5f0d"},
+                ),
+            ],
+            [
+                (each["kind"], each["metadata"])
+                for each in yaml.safe_load_all(text)
+            ][-2:],
+        )
+
+    def test_permissions_are_printed_for_projects_alone(self) -> None:
+        for words, problem in (
+            (["kube-system"], "NAMESPACE kube-system: allowed are "),
+            (["magnum-capi-helm"], "NAMESPACE magnum-capi-helm: allowed are "),
+            (["--namespace-prefix=a|b"], "--namespace-prefix a|b: allowed "),
+        ):
+            error = self.assertRaises(
+                errors.InvalidInput,
+                self.run_command,
+                management_cluster.Permissions,
+                *words,
+            )
+            self.assertIn(problem, str(error))
 
     def test_chart_fetch_prints_where_the_chart_is(self) -> None:
         code = self.run_command(chart.Fetch, "0.26.1")

@@ -269,6 +269,32 @@ class ListTest(listed.ListTestCase):
             [(base.RELEASE, "unreachable: forbidden")], self.states()
         )
 
+    def test_secrets_are_read_in_namespaces_that_are_here(self) -> None:
+        """With the shipped roles, which are bound in no other namespace."""
+        original = self.management.list
+        asked: list[str | None] = []
+
+        def refused(
+            kind: kinds.Kind, namespace: str | None, *args: Any, **options: Any
+        ) -> Any:
+            if kind is kinds.SECRET:
+                asked.append(namespace)
+                if namespace not in here:
+                    raise responses.ForbiddenError("forbidden")
+            return original(kind, namespace, *args, **options)
+
+        self.management.list = refused  # type: ignore[method-assign]
+        here = {base.NAMESPACE}
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        self.assertIn(base.NAMESPACE, asked)
+        # Of a cluster on another management cluster: nothing of it is here.
+        self.plane.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.plane.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.plane.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
+        asked.clear()
+        self.states()
+        self.assertNotIn(base.NAMESPACE, asked)
+
     def test_an_unknown_management_cluster(self) -> None:
         error = self.assertRaises(
             errors.NotConfigured, listed.run, "--management-cluster", "x"

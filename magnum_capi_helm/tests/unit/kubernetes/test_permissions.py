@@ -6,48 +6,153 @@ from __future__ import annotations
 
 from typing import Any
 
+import fixtures
 from oslotest import base
+import testtools
 import yaml
 
+from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.kubernetes import permissions
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.kubernetes import api
+
+_EVERYWHERE = "magnum-capi-helm"
+_IN_PROJECTS = "magnum-capi-helm-project"
+_DENIED = "ValidatingAdmissionPolicy 'magnum-capi-helm' denied request: no"
 
 
 def review(allowed: bool) -> api.Answer:
     return api.Answer(201, {"status": {"allowed": allowed}})
 
 
+class User:
+    """An API server that allows a user some permissions.
+
+    ``lacks`` has permissions, as they are printed, that the user lacks;
+    ``policy`` keeps the user out of other namespaces.
+
+    :param bound: namespaces in which the project's role is bound
+    :param wide: the user may do all, in all namespaces
+    """
+
+    server = "https://management.example.org"
+
+    def __init__(self, *bound: str, wide: bool = False) -> None:
+        self.wide = wide
+        self.bound = set(bound)
+        self.lacks: set[str] = set()
+        self.policy = True
+        self.asked: list[str] = []
+        self.management = client.Client(lambda: self)
+
+    def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
+        return ()
+
+    def request(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any:
+        if url == "rolebindings":
+            return self._bind(options)
+        asked = options["json"]["spec"]["resourceAttributes"]
+        resource = "/".join(
+            filter(None, (asked["resource"], asked["subresource"]))
+        )
+        permission = permissions.Permission(
+            asked["group"],
+            resource,
+            asked["verb"],
+            asked["name"],
+            asked["namespace"],
+        )
+        self.asked.append(str(permission))
+        return review(self._may(permission))
+
+    def _may(self, permission: permissions.Permission) -> bool:
+        if str(permission) in self.lacks:
+            return False
+        return (
+            self.wide
+            or permission in permissions.everywhere()
+            or permission.namespace in self.bound
+        )
+
+    def _bind(self, options: dict[str, Any]) -> api.Answer:
+        namespace = options["namespace"]
+        if self.policy and not namespace.startswith("magnum-"):
+            return api.status(403, _DENIED)
+        if "dryRun" not in options.get("params", {}):
+            self.bound.add(namespace)
+        return api.Answer(201, options["json"])
+
+
 class ManifestTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.objects = list(yaml.safe_load_all(permissions.manifest()))
+
+    def found(self, kind: str) -> dict[str, Any]:
+        objects: list[dict[str, Any]] = self.objects
+        return next(each for each in objects if each["kind"] == kind)
+
     def test_nothing_is_allowed_by_a_wildcard(self) -> None:
-        words = [
-            word
-            for rule in permissions.rules()
-            for words in rule.values()
-            for word in words
+        rules = [
+            rule
+            for name in (_EVERYWHERE, _IN_PROJECTS)
+            for rule in permissions.rules(name)
         ]
+        words = [each for r in rules for words in r.values() for each in words]
         self.assertNotIn("*", words)
-        for verb in ("escalate", "bind", "impersonate", "deletecollection"):
+        for verb in ("escalate", "impersonate", "deletecollection"):
             self.assertNotIn(verb, words)
+        binding = [each for each in rules if "bind" in each["verbs"]]
+        self.assertEqual(
+            [
+                {
+                    "apiGroups": ["rbac.authorization.k8s.io"],
+                    "resources": ["clusterroles"],
+                    "resourceNames": [_IN_PROJECTS],
+                    "verbs": ["bind"],
+                }
+            ],
+            binding,
+        )
+
+    def test_outside_of_projects_nothing_is_written_or_secret(self) -> None:
+        self.assertEqual(
+            {
+                "get namespaces",
+                "create namespaces",
+                "patch namespaces",
+                "create rolebindings.rbac.authorization.k8s.io",
+                "bind clusterroles.rbac.authorization.k8s.io "
+                "magnum-capi-helm-project",
+            },
+            {
+                str(each)
+                for each in permissions.everywhere()
+                if each.verb not in ("list", "watch")
+                or each.resource == "secrets"
+            },
+        )
 
     def test_polls_may_read_their_kinds(self) -> None:
-        needed = {str(each) for each in permissions.needed()}
+        needed = {str(each) for each in permissions.everywhere()}
+        needed |= {str(each) for each in permissions.in_project("")}
         for kind in kinds.ALL:
             name = f"{kind.plural}.{kind.group}".rstrip(".")
             self.assertIn(f"get {name}", needed)
 
     def test_the_binding_is_of_this_role_and_this_user(self) -> None:
-        found: dict[str, Any] = {
-            each["kind"]: each
-            for each in yaml.safe_load_all(permissions.manifest())
-        }
-        binding = found["ClusterRoleBinding"]
-        account = found["ServiceAccount"]["metadata"]
+        binding = self.found("ClusterRoleBinding")
+        account = self.found("ServiceAccount")["metadata"]
         self.assertEqual(
             {
                 "apiGroup": "rbac.authorization.k8s.io",
                 "kind": "ClusterRole",
-                "name": found["ClusterRole"]["metadata"]["name"],
+                "name": _EVERYWHERE,
             },
             binding["roleRef"],
         )
@@ -55,36 +160,93 @@ class ManifestTest(base.BaseTestCase):
             [{"kind": "ServiceAccount", **account}], binding["subjects"]
         )
         self.assertEqual(
-            found["Namespace"]["metadata"]["name"], account["namespace"]
+            self.found("Namespace")["metadata"]["name"], account["namespace"]
+        )
+
+    def test_the_policy_refuses_and_is_in_force(self) -> None:
+        policy = self.found("ValidatingAdmissionPolicy")
+        self.assertEqual("Fail", policy["spec"]["failurePolicy"])
+        self.assertEqual(
+            {"Forbidden"},
+            {each["reason"] for each in policy["spec"]["validations"]},
+        )
+        self.assertEqual(
+            {
+                "policyName": policy["metadata"]["name"],
+                "validationActions": ["Deny"],
+            },
+            self.found("ValidatingAdmissionPolicyBinding")["spec"],
         )
 
 
 class MissingTest(base.BaseTestCase):
-    def test_each_permission_is_asked_for_by_itself(self) -> None:
-        wanted = list(permissions.needed())
-        management, transport = api.over(*(review(True) for _ in wanted))
-        self.assertEqual([], permissions.missing(management))
-        asked = [
-            options["json"]["spec"]["resourceAttributes"]
-            for options in transport.options
+    def missing(self, user: User, *namespaces: str) -> list[str]:
+        return [
+            str(each)
+            for each in permissions.missing(user.management, namespaces)
         ]
-        self.assertEqual(len(wanted), len(asked))
+
+    def test_a_wider_role_is_asked_for_all_in_all_namespaces(self) -> None:
+        user = User(wide=True)
+        self.assertEqual([], self.missing(user, "magnum-a"))
         self.assertIn(
-            {
-                "group": "cluster.x-k8s.io",
-                "resource": "machinedeployments",
-                "subresource": "scale",
-                "verb": "patch",
-            },
-            asked,
+            "patch machinedeployments/scale.cluster.x-k8s.io", user.asked
+        )
+        self.assertNotIn(" in ", " ".join(user.asked))
+        user.lacks = {"delete secrets"}
+        self.assertEqual(["delete secrets"], self.missing(user))
+
+    def test_the_role_of_a_project_is_asked_for_where_it_is_bound(
+        self,
+    ) -> None:
+        user = User("magnum-b")
+        user.lacks = {"delete secrets in magnum-b", "list nodes"}
+        self.assertEqual(
+            [
+                "list nodes",
+                "list secrets in magnum-a",
+                "delete secrets in magnum-b",
+            ],
+            self.missing(user, "magnum-a", "magnum-b"),
         )
 
-    def test_refused_permissions_are_returned(self) -> None:
-        wanted = list(permissions.needed())
-        management, _ = api.over(
-            *(review(str(each) != "delete secrets") for each in wanted)
-        )
-        self.assertEqual(
-            [permissions.Permission("", "secrets", "delete")],
-            permissions.missing(management),
-        )
+    def test_a_policy_keeps_the_user_from_binding_elsewhere(self) -> None:
+        user = User("magnum-a")
+        for user.policy in (True, False):
+            self.assertEqual(
+                not user.policy, permissions.is_unguarded(user.management)
+            )
+        self.assertEqual({"magnum-a"}, user.bound)
+
+
+class GrantTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.MockPatch("time.sleep"))
+
+    def test_the_role_is_bound_once(self) -> None:
+        user = User()
+        for asked in (2, 1):
+            user.asked.clear()
+            permissions.grant(user.management, "magnum-a")
+            self.assertEqual(
+                ["create secrets in magnum-a"] * asked, user.asked
+            )
+        self.assertEqual({"magnum-a"}, user.bound)
+
+    def test_a_wider_role_is_left_as_it_is(self) -> None:
+        user = User(wide=True)
+        permissions.grant(user.management, "magnum-a")
+        self.assertEqual(set(), user.bound)
+
+    def test_a_namespace_that_is_not_marked_is_refused(self) -> None:
+        with testtools.ExpectedException(responses.ForbiddenError):
+            permissions.grant(User().management, "other")
+
+    def test_a_binding_without_effect_is_an_error(self) -> None:
+        user = User()
+        user.lacks = {"create secrets in magnum-a"}
+        with testtools.ExpectedException(
+            errors.ManagementUnreachable, ".*is the kubeconfig that of the "
+        ):
+            permissions.grant(user.management, "magnum-a")

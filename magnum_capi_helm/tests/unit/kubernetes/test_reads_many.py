@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import fixtures
+import testtools
 
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.kubernetes import api
 from magnum_capi_helm.tests.unit.kubernetes import reads_case
@@ -111,7 +115,66 @@ class ManyTest(reads_case.ReadsTestCase):
         self.api.request = request  # type: ignore[method-assign]
         seen = self.observe(reads_case.SCOPE, there, whole=False)
         self.assertIsNotNone(seen[reads_case.SCOPE].decode().cluster)
-        self.assertEqual(["magnum-p1", "magnum-p2"] * 4, places[1:])
+        # The other kinds may be read in all of them.
+        self.assertEqual(
+            [None, "magnum-p1", "magnum-p2", None, None, None], places
+        )
+
+    def test_secrets_are_read_in_the_namespaces_of_projects(self) -> None:
+        """As the shipped roles allow it; it is tried again after a while."""
+        scopes = (reads_case.SCOPE, ("magnum-p2", "demo-3"))
+        asked: list[str | None] = []
+        log = self.useFixture(fixtures.FakeLogger("magnum_capi_helm"))
+        self._refuse_secrets(asked, None)
+        for many in (2, 100):
+            observer = reads.Reader(
+                self.api.client(), whole=True, follow_from=many
+            )
+            asked.clear()
+            for _ in range(2):
+                observer.read(scopes, False)
+            self.assertEqual([None, *["magnum-p1", "magnum-p2"] * 2], asked)
+        self.assertNotIn("one by one", log.output)
+
+    def test_a_namespace_without_the_role_fails_its_own_polls(self) -> None:
+        scopes = (reads_case.SCOPE, ("magnum-p2", "demo-3"))
+        self._refuse_secrets([], None, "magnum-p2")
+        observer = reads.Reader(self.api.client(), whole=True)
+        shared = shared_reads.SharedReads(observer.read, 0, 60, gathering=0)
+        for scope, good in ((scopes[1], False), (scopes[0], True)):
+            with contextlib.ExitStack() as stack:
+                if not good:
+                    stack.enter_context(
+                        testtools.ExpectedException(responses.ForbiddenError)
+                    )
+                self.assertIsNotNone(shared.get(scope).decode().cluster)
+        found = observer.read(scopes, False)
+        self.assertEqual(
+            [None, responses.ForbiddenError],
+            [
+                each and type(each)
+                for each in (found[scope].refused for scope in scopes)
+            ],
+        )
+
+    def _refuse_secrets(
+        self, asked: list[str | None], *refused: str | None
+    ) -> None:
+        """Refuse lists of Secrets in namespaces; None: in all at once."""
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if url == "secrets":
+                asked.append(more.get("namespace"))
+                if asked[-1] in refused:
+                    return api.status(403)
+            if "watch" in more.get("params", {}):
+                return api.Answer(200, "")
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
 
     def test_without_the_right_to_watch_all_namespaces_are_read_one_by_one(
         self,

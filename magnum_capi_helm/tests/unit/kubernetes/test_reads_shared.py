@@ -13,6 +13,7 @@ from oslotest import base
 
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.model import errors
 
 SCOPE = ("magnum-p1", "demo-1")
@@ -61,7 +62,7 @@ class _SharedReadsTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.source = Source()
-        self.snapshots = reads.SharedReads(
+        self.snapshots = shared_reads.SharedReads(
             self.source.read, 2.0, 90.0, self.source.clock
         )
 
@@ -121,7 +122,7 @@ class AgeTest(_SharedReadsTest):
     def test_a_slow_read_of_health_is_not_shared_for_a_shorter_time(
         self,
     ) -> None:
-        self.snapshots = reads.SharedReads(
+        self.snapshots = shared_reads.SharedReads(
             self.source.read, 20.0, 300.0, self.source.clock
         )
         self.source.takes = 1.0
@@ -196,7 +197,7 @@ class BurstTest(_SharedReadsTest):
 
     def test_the_first_poll_of_a_new_burst_waits_for_the_others(self) -> None:
         source = self.source
-        self.snapshots = reads.SharedReads(
+        self.snapshots = shared_reads.SharedReads(
             source.read, 2.0, 90.0, source.clock, gathering=0.5
         )
         scopes = [SCOPE, OTHER]

@@ -112,6 +112,7 @@ class CreateTest(base.FlowTestCase):
             {
                 ("get", "Namespace", "kube-system"): 2,
                 ("get", "Namespace", base.NAMESPACE): 1,
+                ("create", "SelfSubjectAccessReview", ""): 1,
                 ("create", "Lease", base.RELEASE): 1,
                 ("replace", "Lease", base.RELEASE): 1,
                 ("patch", "Secret", base.INTENT): 1,

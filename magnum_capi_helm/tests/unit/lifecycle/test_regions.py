@@ -10,6 +10,7 @@ from magnum.common import exception
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -44,7 +45,7 @@ class RegionsTest(base.FlowTestCase):
             self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
             self.uuid = base.UUID.replace("5d", "6d" if region else "5d")
             self.create()
-            self.assertEqual(labels, self.labels())
+            self.assertEqual({**permissions.LABELS, **labels}, self.labels())
 
     def test_one_that_is_there_is_marked_by_the_next_create(self) -> None:
         self.namespace(theirs="kept")

@@ -14,6 +14,7 @@ from magnum import objects
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -178,7 +179,7 @@ class FreshTest(base.FlowTestCase):
         self.complete()
         made = self.plane.runtime("conductor-2")
         observer = reads.Reader(made.management, whole=True)
-        shared = reads.SharedReads(
+        shared = shared_reads.SharedReads(
             observer.read, 3600.0, 90.0, self.plane.clock
         )
         made.snapshots = shared

@@ -97,23 +97,15 @@ def _add_run(commands: Any) -> None:
     run.add_argument(
         "--kinds", type=_words, default=kinds.ALL, help="health, status"
     )
+    _add_repetition(run)
     run.add_argument(
-        "--runs",
-        type=int,
-        default=3,
-        help="new processes of each driver, in turns",
+        "--projects", type=int, default=20, help="namespaces of the clusters"
     )
     run.add_argument(
-        "--ticks",
-        type=int,
-        default=1,
-        help="measured ticks of each process",
-    )
-    run.add_argument(
-        "--spacing",
-        type=float,
-        default=_SPACING,
-        help="seconds between two ticks of this driver's process",
+        "--restricted",
+        action="store_true",
+        help="drivers have the user of the shipped permissions (default: an "
+        "administrator)",
     )
     _add_drivers(run)
     run.add_argument(
@@ -121,6 +113,27 @@ def _add_run(commands: Any) -> None:
         type=pathlib.Path,
         default=None,
         help="folder of results.jsonl (default: .bench)",
+    )
+
+
+def _add_repetition(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--runs",
+        type=int,
+        default=3,
+        help="new processes of each driver, in turns",
+    )
+    command.add_argument(
+        "--ticks",
+        type=int,
+        default=1,
+        help="measured ticks of each process",
+    )
+    command.add_argument(
+        "--spacing",
+        type=float,
+        default=_SPACING,
+        help="seconds between two ticks of this driver's process",
     )
 
 
@@ -153,11 +166,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _run(given: argparse.Namespace) -> int:
     from bench import measuring
+    from bench import members
     from bench import places
 
     strange = set(given.kinds) - set(kinds.ALL)
     if strange:
         raise SystemExit(f"--kinds {strange}: known are {kinds.ALL}")
+    members.PROJECTS = given.projects
     plan = measuring.Plan(
         kinds=given.kinds,
         clusters=given.clusters,
@@ -167,6 +182,7 @@ def _run(given: argparse.Namespace) -> int:
         ticks=given.ticks,
         spacing=given.spacing,
         target=(given.out or places.STATE) / "results.jsonl",
+        restricted=given.restricted,
     )
     return 1 if measuring.run(plan, _say) else 0
 

@@ -29,6 +29,7 @@ class Plan:
     :param runs: new processes of each driver
     :param ticks: measured ticks of each process, after the cold one
     :param spacing: seconds between the ends and beginnings of ticks
+    :param restricted: drivers have the user of the shipped manifest
     """
 
     kinds: tuple[str, ...]
@@ -39,12 +40,13 @@ class Plan:
     ticks: int
     spacing: float
     target: pathlib.Path
+    restricted: bool
 
 
 def run(plan: Plan, say: Callable[[str], None]) -> int:
     """Measure everything; the number of wrong verdicts."""
     wrong = 0
-    with population.running(say, {}) as made:
+    with population.running(say, {}, restricted=plan.restricted) as made:
         for size in sorted(plan.clusters):
             if kinds.HEALTH not in plan.kinds:
                 break

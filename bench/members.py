@@ -17,7 +17,7 @@ ILL_WORKER = "ill-worker"
 ILL_CONTROL_PLANE = "ill-control-plane"
 STATES = (SETTLED, SCALING, ILL_WORKER, ILL_CONTROL_PLANE)
 
-#: Projects, that is, namespaces.
+#: Projects, that is, namespaces; an option of the bench.
 PROJECTS = 20
 #: One in so many clusters has an ill worker, and one an ill control plane.
 _ILL_EVERY = 50

@@ -15,6 +15,7 @@ from typing import Any
 import requests
 
 from bench import crds
+from bench import driver_user
 from bench import etcd
 from bench import magnum_rows
 from bench import members
@@ -63,10 +64,11 @@ class Population:
         """Return the number of clusters."""
         return len(self._states)
 
-    def begin(self, options: dict[str, str]) -> None:
+    def begin(self, options: dict[str, str], *, restricted: bool) -> None:
         """Start servers without any cluster.
 
         :param options: of ``[capi_helm]``, for every driver
+        :param restricted: drivers have the user of the shipped manifest
         """
         servers.make()
         for each in servers.all_servers():
@@ -79,7 +81,9 @@ class Population:
                 f"{places.API}/api/v1/namespaces/kube-system", timeout=30
             )
             self._identity = str(answer.json()["metadata"]["uid"])
-            self._make_namespaces(http)
+            names = self._make_namespaces(http)
+        if restricted:
+            driver_user.use(names)
         for line in self._sizes():
             self._say(line)
 
@@ -189,7 +193,8 @@ class Population:
             batch = numbers[start : start + _BATCH]
             magnum_rows.insert([self._rows(each) for each in batch])
 
-    def _make_namespaces(self, http: requests.Session) -> None:
+    def _make_namespaces(self, http: requests.Session) -> list[str]:
+        made = []
         for number in range(members.PROJECTS):
             name = members.Member(number).namespace
             body = {"metadata": {"name": name}}
@@ -197,6 +202,8 @@ class Population:
                 f"{places.API}/api/v1/namespaces", json=body, timeout=30
             )
             answer.raise_for_status()
+            made.append(name)
+        return made
 
     def _sizes(self) -> list[str]:
         sizes = self._templates[members.SETTLED].sizes()
@@ -207,12 +214,14 @@ class Population:
 
 
 @contextlib.contextmanager
-def running(say: Say, options: dict[str, str]) -> Iterator[Population]:
+def running(
+    say: Say, options: dict[str, str], *, restricted: bool = False
+) -> Iterator[Population]:
     """A population on servers that are stopped at the end."""
     with servers.alone():
         made = Population(say)
         try:
-            made.begin(options)
+            made.begin(options, restricted=restricted)
             yield made
         finally:
             servers.stop()

@@ -15,6 +15,8 @@ the page can't be wrong about a name, a default or what is allowed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+import json
+import pathlib
 from typing import Any
 
 import markup
@@ -34,6 +36,14 @@ _OTHER_DRIVERS = {
 }
 _ALIAS = "alias of "
 _UNSET = "unset"
+
+#: Name of a label -> its change on an upgrade, measured with the chart.
+_CHANGES: dict[str, str] = json.loads(
+    pathlib.Path(__file__)
+    .parents[1]
+    .joinpath("source/reference/label-changes.json")
+    .read_text("utf-8")
+)
 
 #: Where a label of that scope is read, the strongest first.
 _PLACES = {
@@ -118,6 +128,8 @@ def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
             "Chart versions",
             f"{versions.describe(label.charts)}; {others} with others",
         )
+    if change := _CHANGES.get(label.name):
+        yield "Changes", f":ref:`{change} <label-changes>`"
     if label.becomes:
         yield "Values", ", ".join(map(markup.literal, label.becomes))
     if label.aliases:

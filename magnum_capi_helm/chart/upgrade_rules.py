@@ -7,8 +7,8 @@ OpenStackCluster (``openstackcluster_webhook.go``: all but identityRef,
 bastion, security group rules, allowed CIDRs, the control plane's zones, from
 0.13 on DNS servers, and the load balancer's monitor). Ranges of pods and
 services and the network plugin of a living cluster can't be changed at all,
-nor the parameters of a StorageClass. These keep the values that the cluster
-has; where it has none, they are left to the chart.
+nor a StorageClass but for ``allowVolumeExpansion``. These keep the values that
+the cluster has; where it has none, they are left to the chart.
 """
 
 from __future__ import annotations
@@ -267,7 +267,26 @@ _FREE_NAME_SERVERS = versions.Range(since="0.24.0")
 
 _DEFAULT_CLASS = "addons.openstack.csiCinder.defaultStorageClass"
 _MORE_CLASSES = "addons.openstack.csiCinder.additionalStorageClasses"
+_EXPANSION = "allowVolumeExpansion"
 _CLASSES_ON = "addons.openstack.csiCinder.enabled"
+
+
+#: Labels that come with the image, or need a server group of Nova.
+_WITH_MACHINES = (nodes.KUBE_TAG, nodes.SERVER_GROUP_POLICY)
+
+
+def is_fixed(label: labels.Label[Any]) -> bool:
+    """Return whether no request for labels alone changes this one."""
+    if (
+        label in _WITH_MACHINES
+        or not label.becomes
+        or label.scope is labels.Scope.TEMPLATE
+    ):
+        return True
+    path = label.becomes[0]
+    if path.startswith(f"{_DEFAULT_CLASS}."):
+        return not path.endswith(_EXPANSION)
+    return any(f"{path}.".startswith(f"{each}.") for each in KEPT_PATHS)
 
 
 def keep_fields(
@@ -313,14 +332,28 @@ def _keep_classes(new: topic.Values, old: Mapping[str, Any]) -> None:
     default, *more = _classes(old)
     if default is None and not more:
         return
-    names = {each.get("name") for each in (default or {}, *more)}
-    more += [
+    wanted = {each["name"]: each for each in _classes(new) if _name(each)}
+    names = {_name(each) for each in (default, *more)}
+    kept = [_kept_class(each, wanted.get(_name(each))) for each in more]
+    kept += [
         {**each, "isClusterDefault": False}
-        for each in _classes(new)
-        if each and each.get("name") and each["name"] not in names
+        for name, each in wanted.items()
+        if name not in names
     ]
+    default = _kept_class(default, wanted.get(_name(default)))
     topic.put(new, _DEFAULT_CLASS, default)
-    topic.put(new, _MORE_CLASSES, more)
+    topic.put(new, _MORE_CLASSES, kept)
+
+
+def _name(storage_class: Mapping[str, Any] | None) -> str:
+    return str((storage_class or {}).get("name") or "")
+
+
+def _kept_class(old: Any, new: Mapping[str, Any] | None) -> Any:
+    """Return a class with the one field that Kubernetes lets change."""
+    if not new or _EXPANSION not in new:
+        return old
+    return {**old, _EXPANSION: new[_EXPANSION]}
 
 
 def _classes(values: Mapping[str, Any]) -> list[Any]:

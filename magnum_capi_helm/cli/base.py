@@ -129,6 +129,32 @@ def positive(text: str) -> int:
     return count
 
 
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    """Add --label, which may be repeated."""
+    parser.add_argument(
+        "--label",
+        metavar="NAME[=VALUE]",
+        type=label,
+        action="append",
+        default=[],
+        help="give the cluster this label of its own; without a value it has "
+        "that of the template again; may be repeated",
+    )
+
+
+def label(text: str) -> tuple[str, str | None]:
+    """Return name and value of a label; without ``=``, no value.
+
+    An option's type: argparse shows the error.
+    """
+    name, sign, value = text.partition("=")
+    if not name.strip():
+        raise argparse.ArgumentTypeError(
+            f"give NAME=VALUE, or NAME alone. It is {text!r}"
+        )
+    return name.strip(), value if sign else None
+
+
 def chart_version(text: str) -> str:
     """Return a version of the chart, or an empty string.
 

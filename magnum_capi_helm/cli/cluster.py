@@ -296,7 +296,7 @@ def _moment(text: str) -> float:
 
 
 class Apply(batch.Batch):
-    """Bring a chart, values, certificates or cloud settings to clusters.
+    """Bring a chart, values, labels or other settings to clusters.
 
     Give one of these:
 
@@ -304,6 +304,10 @@ class Apply(batch.Batch):
     cluster's own values stay. Values that the files no longer contain stay
     until the next upgrade. The command replaces machines only with
     --allow-replacement.
+
+    --label: labels that the cluster's user gave change, which Magnum can't do;
+    no other value changes. A label without a value becomes that of the
+    template again. Machines are replaced only with --allow-replacement.
 
     --certificates: Cluster API replaces the machines of the control plane one
     by one, with any chart; workers stay. The quota needs room for one more
@@ -322,6 +326,8 @@ class Apply(batch.Batch):
         "cluster apply --chart-version 0.27.0 --all",
         "cluster apply --chart-version 0.27.0 --all --at-a-time 2 --apply",
         "cluster apply --values-files my-cluster --apply",
+        "cluster apply --label api_master_lb_allowed_cidrs=192.0.2.0/24 "
+        "my-cluster --apply",
         "cluster apply --certificates --within 60 --all --apply",
         "cluster apply --cloud-settings --all --apply",
     )
@@ -344,10 +350,11 @@ class Apply(batch.Batch):
             help="apply [capi_helm] values_files again, and the profiles "
             "that the template selects",
         )
+        base.add_labels(parser)
         parser.add_argument(
             "--allow-replacement",
             action="store_true",
-            help="replace machines if the chart or the values need it "
+            help="replace machines if chart, values or labels need it "
             "(default: refuse)",
         )
         parser.add_argument(
@@ -408,6 +415,7 @@ class Apply(batch.Batch):
             chart=parsed_args.chart_version,
             files=parsed_args.values_files,
             replacing=parsed_args.allow_replacement,
+            labels=dict(parsed_args.label),
         )
         operation = base.operation(row)
 
@@ -442,14 +450,16 @@ def _check_options(parsed_args: argparse.Namespace) -> None:
     chart = bool(parsed_args.chart_version or parsed_args.values_files)
     certificates = parsed_args.certificates
     cloud_settings = parsed_args.cloud_settings
-    if [chart, certificates, cloud_settings].count(True) != 1:
+    changed = bool(parsed_args.label)
+    if [chart, changed, certificates, cloud_settings].count(True) != 1:
         raise errors.InvalidInput(
             "give --chart-version VERSION or --values-files or both, or "
-            "--certificates, or --cloud-settings"
+            "--label, or --certificates, or --cloud-settings"
         )
-    if parsed_args.allow_replacement and not chart:
+    if parsed_args.allow_replacement and not (chart or changed):
         raise errors.InvalidInput(
-            "--allow-replacement goes with --chart-version or --values-files"
+            "--allow-replacement goes with --chart-version, --values-files "
+            "or --label"
         )
     if parsed_args.within is not None and not certificates:
         raise errors.InvalidInput("--within goes with --certificates")

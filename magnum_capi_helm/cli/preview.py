@@ -15,6 +15,7 @@ import yaml
 
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm.chart import diff
@@ -115,12 +116,14 @@ class Diff(base.Lister):
     """Show the changes of the next operation, and the machines it replaces.
 
     Without options, the command shows the changes of a resize; with --template
-    or --chart-version, those of an upgrade. It changes nothing.
+    or --chart-version, those of an upgrade; with --label, those of cluster
+    apply. It changes nothing.
     """
 
     examples = (
         "diff my-cluster",
         "diff my-cluster --chart-version 0.27.0",
+        "diff my-cluster --label auto_healing_enabled=false",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -137,16 +140,21 @@ class Diff(base.Lister):
             metavar="TEMPLATE",
             help="compare with this cluster template (name or UUID)",
         )
+        base.add_labels(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Compare with the installed objects."""
         from magnum_capi_helm.lifecycle import preview
         from magnum_capi_helm.lifecycle import release_change
 
+        template, version = parsed_args.template, parsed_args.chart_version
+        labels = dict(parsed_args.label)
+        if labels and (template or version):
+            raise errors.InvalidInput(
+                "--label does not go with --template or --chart-version"
+            )
         release = base.release(base.find_cluster(parsed_args.cluster))
-        desired = preview.upgraded(
-            release, parsed_args.template, parsed_args.chart_version
-        )
+        desired = preview.upgraded(release, template, version, labels)
         changes = release_change.compare(release, desired).changes
         self.say(summarize(changes))
         return table(changes)

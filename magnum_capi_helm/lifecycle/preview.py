@@ -8,6 +8,7 @@ values are built. It ends there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
 import os
 from typing import Any
@@ -21,6 +22,7 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.lifecycle import own_labels
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
@@ -106,9 +108,15 @@ def of_template(
 
 
 def upgraded(
-    release: releases.Release, template: str | None, version: str | None
+    release: releases.Release,
+    template: str | None,
+    version: str | None,
+    labels: Mapping[str, str | None],
 ) -> desired_state.DesiredState:
-    """Return the desired state with another template or chart version."""
+    """Return the desired state with another template, chart or labels.
+
+    :param labels: as for :func:`own_labels.change`
+    """
     desired = of_cluster(release)
     if template:
         desired = upgrade_plan.plan_cluster(
@@ -119,4 +127,7 @@ def upgraded(
     if version:
         chart = dataclasses.replace(desired.chart, version=version)
         desired = dataclasses.replace(desired, chart=chart)
+    if labels:
+        changed = own_labels.change(release_change.read(release), labels)
+        desired = dataclasses.replace(desired, values=changed.values)
     return desired

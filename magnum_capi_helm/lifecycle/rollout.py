@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Roll out a chart, or the operator's values, to living clusters.
+"""Roll out a chart, values or labels of clusters to living clusters.
 
 1. The cluster's own values stay: they are not built anew from template and
    labels, so it gets only what the operator ordered.
@@ -10,12 +10,13 @@
    that has the order, so a run that was stopped can be repeated.
 4. Let the webhooks of the management cluster see the changes.
 5. Save UPDATE_IN_PROGRESS, store the desired state and run helm, as an
-   upgrade does. The polls finish it. No other field of a row changes.
+   upgrade does. The polls finish it. Of other fields only the counts of
+   groups change that lose the autoscaler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 import dataclasses
 from typing import Any
 
@@ -27,7 +28,9 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.lifecycle import own_labels
 from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
@@ -50,11 +53,13 @@ class Order:
     :param chart: version of the chart; empty: each keeps its own
     :param files: lay the operator's values over the cluster's
     :param replacing: machines may be replaced
+    :param labels: of the clusters: name -> value; None: the template's again
     """
 
     chart: str = ""
     files: bool = False
     replacing: bool = False
+    labels: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +176,8 @@ def _desired(
     """
     before = current.desired
     chart = _chart(before.chart, order.chart)
-    new = _with_overlays(current) if order.files else before.values
+    changed = own_labels.change(current, order.labels)
+    new = _with_overlays(current) if order.files else changed.values
     if chart != before.chart:
         _check_chart(current, chart)
         new = operator_files.mirrored(current.release.runtime, chart, new)
@@ -179,15 +185,23 @@ def _desired(
         new = upgrade_rules.keep_fields(
             new, before.values, chart.version, current.openstack_cluster
         )
-    same = (chart, new) == (before.chart, before.values)
+    same = (chart, new, changed.labels) == (
+        before.chart,
+        before.values,
+        before.labels,
+    )
     if same and not (order.chart and _is_rebuilt(current)):
         return None
     _check_encryption(before.values, new)
-    # No row changes, so a rollback has none to put back.
-    no_moves = desired_state.Moves(current.row.cluster_template_id, {})
-    fingerprint = current.rows.fingerprint()
+    moves = changed.moves
     return current.changed(
-        chart, new, fingerprint, no_moves, labels=before.labels
+        chart,
+        new,
+        upgrade_plan.fingerprint(current.rows, moves),
+        # A rollback puts no count back.
+        dataclasses.replace(moves, groups={}),
+        labels=changed.labels,
+        moves=moves if moves.groups else None,
     )
 
 

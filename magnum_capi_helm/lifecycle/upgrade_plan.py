@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import copy
 import dataclasses
 import types
@@ -169,28 +169,69 @@ def plan_cluster(
     upgrade_rules.check_template(
         template.driver, template.coe, template.server_type, template.name
     )
-    before = current.desired
     change = _change_template(current, template)
-    own_labels = frozenset(
+    requested_labels.check_unknown_of_template(change.row)
+    cluster, built = _resolve(current, change.row, cloud)
+    _check_versions(current, cluster)
+    _check_unchanged_groups(current, cluster)
+    return Plan(current, change, cluster, built=built, batch=batch)
+
+
+def build_values(
+    current: release_change.Current,
+    labels: Mapping[str, str],
+    cloud: catalogue.Cloud,
+    asked: Collection[str] = (),
+) -> topic.Values:
+    """Build the values of a cluster with other labels of its own.
+
+    Template, chart, images and flavors stay.
+
+    :param asked: names of the labels that change, which are checked
+    :raises CapiHelmError: the labels don't fit the cluster
+    """
+    row = _copied(
+        current.row,
+        labels=dict(labels),
+        cluster_template=current.row.cluster_template,
+        nodegroups=[
+            _changed_group(current, each, {}) for each in current.existing
+        ],
+    )
+    chart = current.desired.chart
+    cluster, built = _resolve(current, row, cloud, chart, asked)
+    return operator_files.complete(current.release.runtime, cluster, built)
+
+
+def _resolve(
+    current: release_change.Current,
+    row: Any,
+    cloud: catalogue.Cloud,
+    chart: cluster_spec.Chart | None = None,
+    asked: Collection[str] = (),
+) -> tuple[cluster_spec.Cluster, topic.Values]:
+    """Return the cluster of a changed row, and its values.
+
+    :param chart: None: the one that an upgrade chooses
+    :param asked: names of own labels that the request can change
+    """
+    before = current.desired
+    lasting = frozenset(
         each.name
         for each in features.LABELS
-        if not change.labels.keys().isdisjoint((each.name, *each.aliases))
-    )
-    labels = requested_labels.cluster_labels(change.row).lasting(own_labels)
-    requested_labels.check_unknown_of_template(change.row)
+        if not row.labels.keys().isdisjoint((each.name, *each.aliases))
+    ).difference(asked)
+    labels = requested_labels.cluster_labels(row).lasting(lasting)
     cluster = resolve_cluster.look_up(
-        change.row,
+        row,
         labels,
-        _chart(labels, before.chart),
+        chart or _chart(labels, before.chart),
         cloud,
         current.row.stack_id,
     )
     cluster = _with_lasting_names(current, cluster)
     cluster = upgrade_rules.living(cluster, before.values)
-    built = values.checked(cluster, ignorable=own_labels)
-    _check_versions(current, cluster)
-    _check_unchanged_groups(current, cluster)
-    return Plan(current, change, cluster, built=built, batch=batch)
+    return cluster, values.checked(cluster, ignorable=lasting)
 
 
 def plan_nodegroup(

@@ -38,6 +38,11 @@ _READ = {
 }
 
 
+def find(name: str) -> labels.Label[Any] | None:
+    """Return the label of a name or alias, or None."""
+    return _BY_NAME.get(name)
+
+
 def cluster_labels(cluster: Any) -> labels.Values:
     """Return the labels of a new or an upgraded cluster, validated.
 

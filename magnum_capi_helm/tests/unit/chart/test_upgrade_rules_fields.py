@@ -139,7 +139,7 @@ class NameServersTest(base.BaseTestCase):
 
 
 class StorageClassesTest(base.BaseTestCase):
-    """Kubernetes lets no parameter of a class change."""
+    """Kubernetes lets one field of a class change."""
 
     def csi(self, **fields: Any) -> dict[str, Any]:
         """Values of the driver for Cinder."""
@@ -171,6 +171,24 @@ class StorageClassesTest(base.BaseTestCase):
                 ],
             ),
             upgrade_rules.keep_fields(new, old, _NEWEST, None),
+        )
+
+    def test_expansion_of_volumes_changes(self) -> None:
+        def classes(fstype: str, *, expands: bool) -> dict[str, Any]:
+            settings = {"fstype": fstype, "allowVolumeExpansion": expands}
+            return self.csi(
+                defaultStorageClass={"name": "slow", **settings},
+                additionalStorageClasses=[{"name": "fast", **settings}],
+            )
+
+        self.assertEqual(
+            classes("ext4", expands=True),
+            upgrade_rules.keep_fields(
+                classes("xfs", expands=True),
+                classes("ext4", expands=False),
+                _NEWEST,
+                None,
+            ),
         )
 
     def test_without_the_driver_there_is_nothing_to_keep(self) -> None:

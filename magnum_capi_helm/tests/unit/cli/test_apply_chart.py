@@ -135,6 +135,28 @@ class RolloutCommandTest(rolling.RolloutTestCase):
             error = self.assertRaises(errors.InvalidInput, self.run_it, *words)
             self.assertEqual(
                 "give --chart-version VERSION or --values-files or both, or "
-                "--certificates, or --cloud-settings",
+                "--label, or --certificates, or --cloud-settings",
                 str(error),
             )
+
+    def test_a_label_is_shown_then_applied(self) -> None:
+        order = ("web", "--label", "cert_manager_enabled=true")
+        self.assertEqual("would change", self.line(*order)[1])
+        self.assertEqual("changed", self.line(*order, "--apply")[1])
+        addons = self.told()["addons"]
+        self.assertEqual({"enabled": True}, addons["certManager"])
+        self.assertEqual((0, "nothing to do", ""), self.line(*order))
+        back = ("web", "--label", "cert_manager_enabled", "--apply")
+        self.assertEqual("changed", self.line(*back)[1])
+        self.assertNotIn("certManager", self.told()["addons"])
+
+    def test_a_label_that_is_refused(self) -> None:
+        self.assertEqual(
+            (
+                1,
+                "refused",
+                "label pods_cidr can't be changed on a living cluster: give a "
+                "label that the reference of labels does not call fixed",
+            ),
+            self.line("web", "--label", "pods_cidr=10.0.0.0/8", "--apply"),
+        )

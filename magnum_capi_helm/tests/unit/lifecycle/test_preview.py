@@ -104,6 +104,22 @@ class PreviewTest(base.FlowTestCase):
         )
         self.assertIn("3 machines to be replaced", self.err.getvalue())
 
+    def test_another_label_names_the_machines_that_go(self) -> None:
+        self.complete()
+        label = ("--label", "node_taints=slow:NoExecute")
+        found = self.diff("web", *label)[0]
+        self.assertEqual(
+            (f"MachineDeployment {base.RELEASE}-default-worker", "2"),
+            (found["Object"], found["Machines replaced"]),
+        )
+        error = self.assertRaises(
+            errors.InvalidInput, self.diff, "web", *label, "--template", "x"
+        )
+        self.assertEqual(
+            "--label does not go with --template or --chart-version",
+            str(error),
+        )
+
     def test_what_is_not_there_is_said_in_one_line(self) -> None:
         for argv, text in (
             (("nonesuch",), "cluster nonesuch not found: choose one of"),

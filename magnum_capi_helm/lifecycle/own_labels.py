@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Change labels that a cluster has of its own, and no other value.
+
+Magnum can't change them. The values are built twice, with the labels so far
+and with the new ones; only the difference is laid over the cluster's values.
+So a replaced image, or another default of the operator, stays out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import copy
+import dataclasses
+from typing import Any
+
+from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.lifecycle import upgrade_plan
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.resolve import requested_labels
+
+_GROUPS = "nodeGroups"
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A cluster with other labels of its own.
+
+    :param moves: node counts of groups that lose the autoscaler
+    """
+
+    labels: Mapping[str, str] | None
+    values: topic.Values
+    moves: desired_state.Moves
+
+
+def change(
+    current: release_change.Current, asked: Mapping[str, str | None]
+) -> Change:
+    """Return a cluster with some labels changed.
+
+    :param asked: name -> value; None: that of the template again
+    :raises InvalidInput: a label is not known, or has no such value
+    :raises NotSupported: a label is fixed
+    """
+    before = current.desired
+    no_moves = desired_state.Moves(current.row.cluster_template_id, {})
+    old = before.labels
+    if old is None:
+        old = requested_labels.own_labels(current.row)
+    new, names = dict(old), set()
+    for name, text in asked.items():
+        label = _changeable(name, text)
+        names.add(label.name)
+        for each in (label.name, *label.aliases):
+            new.pop(each, None)
+        if text is not None:
+            new[label.name] = text
+    if new == old:
+        return Change(before.labels, before.values, no_moves)
+    cloud = catalogue.Cloud(sessions.service_session())
+    built = upgrade_plan.build_values(current, new, cloud, names)
+    result = upgrade_rules.keep_fields(
+        _patched(
+            before.values,
+            upgrade_plan.build_values(current, old, cloud),
+            built,
+        ),
+        before.values,
+        before.chart.version,
+        current.openstack_cluster,
+    )
+    groups = {
+        each.uuid: {"node_count": current.autoscaled[each.uuid]}
+        for each in current.rows.workers
+        if each.uuid in current.autoscaled
+        and "machineCount"
+        in release_change.items_by_name(result).get(each.chart_name, {})
+    }
+    return Change(new, result, dataclasses.replace(no_moves, groups=groups))
+
+
+def _changeable(name: str, text: str | None) -> Any:
+    """Return the label of a name, if such a change is possible."""
+    label = requested_labels.find(name)
+    if label is None:
+        problems = requested_labels.without_effect({name: text or ""})
+        raise errors.InvalidInput(
+            problems.get(name, f"label {name} has no effect")
+        )
+    if upgrade_rules.is_fixed(label):
+        raise errors.NotSupported(
+            f"label {name} can't be changed on a living cluster: give a "
+            "label that the reference of labels does not call fixed"
+        )
+    if text is not None:
+        label.parse(text, name)
+    return label
+
+
+def _patched(
+    applied: topic.Values, old: topic.Values, new: topic.Values
+) -> topic.Values:
+    """Return the applied values with the difference between two others."""
+    result = copy.deepcopy(applied)
+    patch = _difference(old, new)
+    patch.pop(_GROUPS, None)
+    values.overlay(result, patch)
+    old_items, new_items = map(release_change.items_by_name, (old, new))
+    for name, item in release_change.items_by_name(result).items():
+        if name in new_items:
+            patch = _difference(old_items[name], new_items[name])
+            values.overlay(item, patch)
+    return result
+
+
+def _difference(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the merge patch from one mapping to another."""
+    patch: dict[str, Any] = dict.fromkeys(old.keys() - new.keys())
+    for key, value in new.items():
+        there = old.get(key)
+        if isinstance(value, Mapping) and isinstance(there, Mapping):
+            if inner := _difference(there, value):
+                patch[key] = inner
+        elif key not in old or value != there:
+            patch[key] = value
+    return patch

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Labels of a living cluster that the operator changes for its user."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+from magnum_capi_helm import features
+from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import rollout
+from magnum_capi_helm.model import labels as declarations
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import rolling
+
+_TABLE = (
+    pathlib.Path(__file__).parents[4]
+    / "doc/source/reference/label-changes.json"
+)
+#: Label, value, the value of the chart that it becomes. No machine is
+#: replaced.
+_IN_PLACE = (
+    (
+        "api_master_lb_allowed_cidrs",
+        "192.0.2.0/24",
+        "apiServer.allowedCIDRs",
+        ["192.0.2.0/24"],
+    ),
+    (
+        "auto_healing_max_unhealthy",
+        "20%",
+        "nodeGroupDefaults.healthCheck.spec.maxUnhealthy",
+        "20%",
+    ),
+    ("cert_manager_enabled", "true", "addons.certManager.enabled", True),
+    ("metrics_server_enabled", "false", "addons.metricsServer.enabled", False),
+    ("monitoring_enabled", "true", "addons.monitoring.enabled", True),
+    (
+        "csi_cinder_allow_volume_expansion",
+        "false",
+        "addons.openstack.csiCinder.defaultStorageClass.allowVolumeExpansion",
+        False,
+    ),
+    (
+        "node_drain_timeout",
+        "10m",
+        "controlPlane.nodeDrainTimeout",
+        "10m",
+    ),
+)
+
+
+class LabelsTest(rolling.RolloutTestCase):
+    def test_one_label_changes_one_value_and_no_machine(self) -> None:
+        for name, text, path, value in _IN_PLACE:
+            self.rolled_out(labels={name: text})
+            self.assertEqual(value, topic.value_at(self.told(), path), name)
+        kept = self.kept().labels
+        self.assertEqual({name: text for name, text, _, _ in _IN_PLACE}, kept)
+
+    def test_nothing_else_comes_with_it(self) -> None:
+        before = self.told()
+        self.all.write_text(rolling.MACHINES)
+        self.rolled_out(labels={"auto_healing_max_unhealthy": "20%"})
+        spec = before["nodeGroupDefaults"]["healthCheck"].setdefault(
+            "spec", {}
+        )
+        spec["maxUnhealthy"] = "20%"
+        self.assertEqual(before, self.told())
+        self.assertEqual(rolling.OLD, self.helm.upgrades[-1].chart_version)
+
+    def test_the_second_time_there_is_nothing_to_do(self) -> None:
+        order = {"labels": {"cert_manager_enabled": "true"}}
+        self.rolled_out(**order)
+        self.assertEqual(rollout.Plan(rolling.OLD), self.look(**order))
+
+    def test_without_a_value_it_is_the_templates_again(self) -> None:
+        before = self.told()
+        self.rolled_out(labels={"cert_manager_enabled": "true"})
+        self.rolled_out(labels={"cert_manager_enabled": None})
+        self.assertEqual(before, self.told())
+        self.assertEqual({}, self.kept().labels)
+
+    def test_it_outlives_an_upgrade(self) -> None:
+        self.rolled_out(labels={"cert_manager_enabled": "true"})
+        self.upgrade(self.row().cluster_template)
+        addons = self.told()["addons"]
+        self.assertIs(True, addons["certManager"]["enabled"])
+
+    def test_machines_are_replaced_only_when_that_is_ordered(self) -> None:
+        order = {"node_taints": "slow:NoExecute"}
+        self.assertEqual(
+            "machines would be replaced, in default-worker (2): "
+            "--allow-replacement lets them be",
+            self.no(labels=order),
+        )
+        self.rolled_out(labels=order, replacing=True)
+        [group] = self.told()["nodeGroups"]
+        path = "kubeadmConfigSpec.joinConfiguration.nodeRegistration.taints"
+        self.assertEqual(
+            [{"key": "slow", "effect": "NoExecute"}],
+            topic.value_at(group, path),
+        )
+
+    def test_labels_that_are_refused(self) -> None:
+        for name, text, why in (
+            ("cert_manager_enable", "true", "did you mean cert_manager"),
+            ("cert_manager_enabled", "maybe", "give true or false"),
+            ("oidc_client_id", "me", "oidc_issuer_url"),
+            ("pods_cidr", "10.0.0.0/8", "can't be changed on a living"),
+            ("kube_tag", "v1.35.1", "can't be changed on a living"),
+            (
+                "capi_helm_chart_version",
+                "0.27.0",
+                "can't be changed on a living",
+            ),
+        ):
+            self.assertIn(why, self.no(labels={name: text}), name)
+
+
+class AutoscalerTest(rolling.RolloutTestCase):
+    def test_bounds_and_the_switch(self) -> None:
+        on = {"auto_scaling_enabled": "true", "max_node_count": "5"}
+        self.rolled_out(labels=on)
+        self.rolled_out(labels={"max_node_count": "7"})
+        [group] = self.told()["nodeGroups"]
+        self.assertEqual(7, group["machineCountMax"])
+        self.server.patch(
+            kinds.MACHINE_DEPLOYMENT,
+            base.NAMESPACE,
+            names.machine_deployment(base.RELEASE, "default-worker"),
+            {"spec": {"replicas": 4}},
+        )
+        self.settle()
+        self.rolled_out(
+            labels={"auto_scaling_enabled": None, "max_node_count": None}
+        )
+        [group] = self.told()["nodeGroups"]
+        self.assertEqual(4, group["machineCount"])
+        self.assertEqual(4, self.groups()["default-worker"].node_count)
+
+
+class FixedTest(rolling.RolloutTestCase):
+    def test_the_reference_calls_the_same_labels_fixed(self) -> None:
+        table = json.loads(_TABLE.read_text())
+        fixed = {
+            each.name
+            for each in features.LABELS
+            if each.becomes
+            and each.scope is not declarations.Scope.TEMPLATE
+            and upgrade_rules.is_fixed(each)
+        }
+        self.assertEqual(
+            {name for name, change in table.items() if change == "fixed"},
+            fixed - {"kube_tag", "server_group_policies"},
+        )

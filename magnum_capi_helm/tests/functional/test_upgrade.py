@@ -40,7 +40,39 @@ _CHANGED = {
 }
 
 
-class UpgradeTest(base.LabCase):
+class UpgradeCase(base.LabCase):
+    """A cluster that is upgraded; the test sets its UUID."""
+
+    uuid: str
+
+    def accept(self, template: str, **options: str) -> None:
+        """Ask for it; what other tests are in the way of, in a moment."""
+        path = f"/clusters/{self.uuid}/actions/upgrade"
+        body = {"cluster_template": template, "max_batch_size": 1, **options}
+        for _ in range(10):
+            try:
+                self.magnum.call("POST", path, body)
+            except ka_exceptions.BadRequest as error:
+                if _BUSY not in str(error):
+                    raise
+            else:
+                return
+        self.fail(f"ten times: {_BUSY}")
+
+    def upgrade(self, template: str, **options: str) -> None:
+        self.accept(template, **options)
+        self.complete()
+
+    def complete(self) -> None:
+        done = self.until_status(
+            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED")
+        )
+        self.assertEqual(
+            ("UPDATE_COMPLETE", None), (done["status"], done["status_reason"])
+        )
+
+
+class UpgradeTest(UpgradeCase):
     """One cluster for all: making one takes most of the time."""
 
     def setUp(self) -> None:
@@ -83,7 +115,7 @@ class UpgradeTest(base.LabCase):
 
     def a_whole_upgrade(self) -> None:
         before, machines = self._cluster_shown(), self._machines()
-        self._upgrade(self.new)
+        self.upgrade(self.new)
         after = self._cluster_shown()
         self.assertLessEqual(
             {key for key in after if after[key] != before[key]}, _CHANGED
@@ -106,7 +138,7 @@ class UpgradeTest(base.LabCase):
     def one_group_is_upgraded(self) -> None:
         machines = self._machines()
         group = self.magnum.nodegroups(self.uuid)["keeps"]["uuid"]
-        self._upgrade(self.new, nodegroup=group)
+        self.upgrade(self.new, nodegroup=group)
         now = self._machines()
         self.assertEqual({"v1.35.1"}, set(now.values()))
         gone = machines.keys() - now.keys()
@@ -119,7 +151,7 @@ class UpgradeTest(base.LabCase):
         bad = self.template(
             image_id=_NEW, labels=_NEW_LABELS, flavor_id="m1.worker.nohost"
         )
-        self._accept(bad)
+        self.accept(bad)
         self.until(
             lambda: (
                 "No valid host" in str(self._cluster_shown()["status_reason"])
@@ -128,7 +160,7 @@ class UpgradeTest(base.LabCase):
         )
         self.assertEqual(bad, self._cluster_shown()["cluster_template_id"])
         programs.command("cluster", "rollback", self.uuid, "--apply")
-        self._complete()
+        self.complete()
         self.assertEqual(
             self.new, self._cluster_shown()["cluster_template_id"]
         )
@@ -140,7 +172,7 @@ class UpgradeTest(base.LabCase):
         self.assertLessEqual(control_plane, self._machines().keys())
         # The same template again is legal, and rolls nothing.
         machines = self._machines()
-        self._upgrade(self.new)
+        self.upgrade(self.new)
         self.assertEqual(machines, self._machines())
 
     # Helpers
@@ -152,35 +184,9 @@ class UpgradeTest(base.LabCase):
             found.pop(key, None)
         return found
 
-    def _accept(self, template: str, **options: str) -> None:
-        """Ask for it; what other tests are in the way of, in a moment."""
-        path = f"/clusters/{self.uuid}/actions/upgrade"
-        body = {"cluster_template": template, "max_batch_size": 1, **options}
-        for _ in range(10):
-            try:
-                self.magnum.call("POST", path, body)
-            except ka_exceptions.BadRequest as error:
-                if _BUSY not in str(error):
-                    raise
-            else:
-                return
-        self.fail(f"ten times: {_BUSY}")
-
-    def _upgrade(self, template: str, **options: str) -> None:
-        self._accept(template, **options)
-        self._complete()
-
-    def _complete(self) -> None:
-        done = self.until_status(
-            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED")
-        )
-        self.assertEqual(
-            ("UPDATE_COMPLETE", None), (done["status"], done["status_reason"])
-        )
-
     def _refused(self, template: str, text: str) -> None:
         refused = self.assertRaises(
-            ka_exceptions.BadRequest, self._accept, template
+            ka_exceptions.BadRequest, self.accept, template
         )
         assert refused.response is not None
         # All that `openstack coe` shows.
@@ -198,7 +204,7 @@ class UpgradeTest(base.LabCase):
             ),
             180,
         )
-        self._complete()
+        self.complete()
 
     def _image(self, name: str) -> str:
         """The UUID of an image: other words than the template's for it."""

@@ -53,7 +53,8 @@ class Order:
     :param chart: version of the chart; empty: each keeps its own
     :param files: lay the operator's values over the cluster's
     :param replacing: machines may be replaced
-    :param labels: of the clusters: name -> value; None: the template's again
+    :param labels: of the clusters, without chart and files: name -> value;
+        None: the template's again
     """
 
     chart: str = ""

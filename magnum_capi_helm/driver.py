@@ -180,12 +180,11 @@ class Driver(driver.Driver):  # type: ignore[misc]
     # Certificates and credentials
 
     def rotate_ca_certificate(self, context: Any, cluster: Any) -> None:
-        """Refuse, and restore the references that Magnum replaced."""
-        from magnum_capi_helm.cloud import certificates
+        """Begin to replace the CAs by those that Magnum has just made."""
+        from magnum_capi_helm.lifecycle import rotate_ca
 
-        with _request("CA rotation", context, cluster):
-            certificates.restore_references(context, cluster)
-            raise errors.NotSupported(certificates.NO_ROTATION)
+        with _request("CA rotation", context, cluster) as operation:
+            rotate_ca.rotate(operation)
 
     def rotate_credential(self, context: Any, cluster: Any) -> None:
         """Give the cluster a new credential of the requesting user."""

@@ -3,15 +3,19 @@
 """Write Magnum's certificates into the CA Secrets that Cluster API reads.
 
 With them ``openstack coe cluster config`` works: Magnum signs the user's
-client certificate with the CA that the cluster trusts. They are written
-once, at create: on a living cluster another service-account key would cut
-off every token.
+client certificate with the CA that the cluster trusts. They are written at
+create. On a living cluster a rotation replaces them step by step, because
+another service-account key would cut off every token.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+import datetime
 from typing import Any, TypeAlias
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from magnum import objects
@@ -32,16 +36,14 @@ _AUTHORITIES = {"ca": None, "etcd": "etcd", "proxy": "front_proxy"}
 _FORGOTTEN = ("etcd_ca_cert_ref", "front_proxy_ca_cert_ref")
 _SECRET_TYPE = "cluster.x-k8s.io/secret"  # noqa: S105 (a type, no secret)
 _KEY_BITS = 2048
-#: One sentence: Magnum's API shows clients no second one.
-NO_ROTATION = (
-    "Cluster API can't replace the CA of a running cluster: cluster and "
-    "certificates are as they were; if the CA's key is no longer secret, "
-    "create a new cluster"
-)
+#: Validity of the bridge of a rotation.
+_BRIDGE = datetime.timedelta(days=7)
+_HOUR = datetime.timedelta(hours=1)
 #: Answers of a store that would be the same next time.
 _FINAL = (400, 403)
 _GONE = 404
-_REFERENCES = ("ca_cert_ref", "magnum_cert_ref", *_FORGOTTEN)
+#: Fields of a cluster's row with references to certificates.
+REFERENCES = ("ca_cert_ref", "magnum_cert_ref", *_FORGOTTEN)
 
 #: Certificate, encrypted key, and the key's passphrase if it has one.
 Authority: TypeAlias = tuple[bytes, bytes, bytes | None]
@@ -84,11 +86,6 @@ def secrets(
 
     :param authorities: the result of :func:`fetch`
     """
-    pairs = {
-        purpose: (certificate, _decrypted(key, passphrase))
-        for purpose, (certificate, key, passphrase) in authorities.items()
-    }
-    pairs["sa"] = _service_account_pair()
     return [
         encoding.secret(
             namespace,
@@ -100,8 +97,101 @@ def secrets(
             },
             type=_SECRET_TYPE,
         )
-        for purpose, (certificate, key) in pairs.items()
+        for purpose, (certificate, key) in key_pairs(authorities).items()
     ]
+
+
+def successor(authority: Authority) -> bytes:
+    """Return a CA certificate that allows a CA below it, for the same key.
+
+    Magnum makes CAs with a path length of 0: :func:`bridge` would not be
+    valid below them.
+    """
+    certificate = x509.load_pem_x509_certificate(authority[0])
+    return _signed(
+        x509.CertificateBuilder()
+        .not_valid_before(certificate.not_valid_before_utc)
+        .not_valid_after(certificate.not_valid_after_utc)
+        .add_extension(x509.BasicConstraints(True, None), critical=True),
+        certificate,
+        authority,
+    )
+
+
+def bridge(old: bytes, authority: Authority) -> bytes:
+    """Return a certificate of an old CA's key that a new CA has signed.
+
+    An API server that sends it after its own certificate, which the old CA
+    has signed, is trusted by clients that know only the new CA. It is valid
+    for servers alone, so that the old key signs no clients, and for a week.
+
+    :param old: certificate of the old CA
+    """
+    now = datetime.datetime.now(datetime.timezone.utc)
+    usage = x509.ExtendedKeyUsage([x509.OID_SERVER_AUTH])
+    return _signed(
+        x509.CertificateBuilder()
+        .not_valid_before(now - _HOUR)
+        .not_valid_after(now + _BRIDGE)
+        .add_extension(x509.BasicConstraints(True, 0), critical=True)
+        .add_extension(usage, critical=False),
+        x509.load_pem_x509_certificate(old),
+        authority,
+    )
+
+
+def _signed(
+    builder: x509.CertificateBuilder,
+    subject: x509.Certificate,
+    authority: Authority,
+) -> bytes:
+    """Return a CA certificate for the name and key of another one."""
+    issuer = x509.load_pem_x509_certificate(authority[0])
+    key: Any = serialization.load_pem_private_key(authority[1], authority[2])
+    usage = x509.KeyUsage(
+        digital_signature=False,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=True,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    public = subject.public_key()
+    return (
+        builder.subject_name(subject.subject)
+        .issuer_name(issuer.subject)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .add_extension(usage, critical=True)
+        .add_extension(
+            x509.SubjectKeyIdentifier.from_public_key(public), critical=False
+        )
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(
+                issuer.public_key()  # type: ignore[arg-type]
+            ),
+            critical=False,
+        )
+        .sign(key, hashes.SHA256())
+        .public_bytes(serialization.Encoding.PEM)
+    )
+
+
+def key_pairs(
+    authorities: dict[str, Authority],
+) -> dict[str, tuple[bytes, bytes]]:
+    """Return certificates, or a public key, and keys by purpose.
+
+    :param authorities: the result of :func:`fetch`
+    """
+    pairs = {
+        purpose: (certificate, _decrypted(key, passphrase))
+        for purpose, (certificate, key, passphrase) in authorities.items()
+    }
+    return {**pairs, "sa": _service_account_pair()}
 
 
 def _decrypted(key: bytes, passphrase: bytes | None) -> bytes:
@@ -157,13 +247,47 @@ def restore_references(context: Any, cluster: Any) -> None:
     """
     row = objects.Cluster.get_by_uuid(context, cluster.uuid)
     replaced = []
-    for field in _REFERENCES:
+    for field in REFERENCES:
         new, old = getattr(cluster, field), getattr(row, field)
         if new != old:
             setattr(cluster, field, old)
             replaced.append(new)
     # Only now: a store that fails must not keep the cluster's own away.
-    for ref in replaced:
+    delete(context, cluster, replaced)
+
+
+def store(
+    context: Any, cluster: Any, certificates: bytes, authority: Authority
+) -> str:
+    """Keep certificates with a CA's key in Magnum's store.
+
+    :returns: the reference for the row
+    :raises CloudError: Magnum's certificate store does not answer
+    """
+    _, key, passphrase = authority
+    try:
+        return str(
+            backends.get_backend().CertManager.store_cert(
+                certificate=certificates.decode(),
+                private_key=key.decode(),
+                private_key_passphrase=passphrase and passphrase.decode(),
+                name=cluster.name or cluster.uuid,
+                context=context,
+            )
+        )
+    except Exception as error:
+        # Each store raises what its client does.
+        raise errors.CloudError(
+            f"Magnum's certificate store took no CA. {_text(error)}"
+        ) from error
+
+
+def delete(context: Any, cluster: Any, refs: Iterable[str]) -> None:
+    """Delete certificates, and Magnum's cache of client files.
+
+    A certificate that the store keeps is logged.
+    """
+    for ref in refs:
         try:
             _delete(context, cluster, ref)
         except errors.CloudUnreachable as error:

@@ -46,6 +46,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
@@ -118,6 +119,7 @@ def _step(operation: operations.Operation) -> machine_status.Waiting | None:
         if waiting := _remove(operation):
             return waiting
         server_groups.delete(rt.management, scope)
+        rotate_ca.delete_certificates(operation)
         _remove_secrets(operation)
         certificates.delete_forgotten(operation.context, cluster)
         # Another conductor that finds nothing from here on reads this.

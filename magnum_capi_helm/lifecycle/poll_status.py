@@ -40,6 +40,7 @@ from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.lifecycle import observed_state
+from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import desired_state
@@ -196,7 +197,8 @@ def _save_facts(state: observed_state.ObservedState) -> None:
 
     :raises ManagementError: the progress could not be saved
     """
-    status_writer.save_facts(state.row, state.nodegroups, state.verdict)
+    verdict = rotate_ca.with_step(state.row, state.verdict)
+    status_writer.save_facts(state.row, state.nodegroups, verdict)
     mark, before = state.new_mark, view.metadata_of(state.view.cluster)
     if mark is None:
         return
@@ -238,7 +240,9 @@ def _reconcile_locked(locked: operations.Locked) -> None:
         staying = [each for each in state.nodegroups if each.uuid not in gone]
         state = dataclasses.replace(state, nodegroups=staying)
     if state.is_done:
-        if failure_was_shown(operation, row):
+        if failure_was_shown(operation, row) and not rotate_ca.advance(
+            locked, state
+        ):
             _complete(locked, state)
     elif not row.status.endswith("_COMPLETE"):
         _continue(locked, state)

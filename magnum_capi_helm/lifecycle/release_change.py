@@ -21,6 +21,7 @@ import functools
 import time
 from typing import Any
 
+from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
@@ -114,7 +115,8 @@ def read(release: releases.Release) -> Current:
     """Read a cluster before its change.
 
     :param release: with a settled row, if it is read under the Lease
-    :raises NotSupported: helm has not installed the release yet
+    :raises NotSupported: helm has not installed the release yet, or the CAs
+        are being rotated
     """
     row = release.cluster
     rows_now, nodegroups = rows.read(row)
@@ -124,7 +126,14 @@ def read(release: releases.Release) -> Current:
             "the cluster has no release on the management cluster yet: wait "
             "until it is complete"
         )
-    desired = release.stored(revisions).planned(row, rows_now, revisions)
+    stored = release.stored(revisions)
+    if stored.rotation:
+        # Its machines need values that others would not have.
+        raise errors.NotSupported(
+            f"the cluster is in a {ca_rotation.NAME}: let it end first. If it "
+            "is UPDATE_FAILED, a resize to the present count continues it"
+        )
+    desired = stored.planned(row, rows_now, revisions)
     named = rows_now.known_as(set(items_by_name(desired.values)))
     live = release.runtime.snapshots.read(release.scope).decode()
     owned = live.autoscaled()

@@ -67,11 +67,11 @@ def plan(operation: operations.Operation, days: int) -> Plan:
     control_plane = look.view.control_plane
     if expires is None or control_plane is None:
         # Nothing is there yet, or any more.
-        _check_settled(look)
+        check_settled(look)
         return Plan()
     if not replacement.expires_within(expires, days, now):
         return Plan()
-    _check_settled(look)
+    check_settled(look)
     return Plan(_detail(look.view, expires), control_plane=control_plane)
 
 
@@ -135,7 +135,7 @@ def _begin(locked: operations.Locked, days: int) -> None:
         locked.namespace,
         view.name_of(control_plane),
         replacement.renewal_patch(
-            control_plane, _timestamp(time.time() - _AHEAD)
+            control_plane, timestamp(time.time() - _AHEAD)
         ),
     )
     LOG.info("cluster %s: %s", row.uuid, planned.detail)
@@ -155,7 +155,7 @@ def _outdated(live: view.View, now: float) -> str:
     return f"still to be replaced: {', '.join(machines)}" if machines else ""
 
 
-def _check_settled(look: observed_state.ObservedState) -> None:
+def check_settled(look: observed_state.ObservedState) -> None:
     """Refuse a cluster that is busy, or whose machines may not come up."""
     row = look.row
     reason = "" if row.status.endswith("_COMPLETE") else str(row.status)
@@ -182,9 +182,9 @@ def _detail(live: view.View, expires: float) -> str:
         else "the only machine of the control plane is replaced: connections "
         "to the API break when the old one goes"
     )
-    return f"certificates expire on {_timestamp(expires)[:10]}; {effect}"
+    return f"certificates expire on {timestamp(expires)[:10]}; {effect}"
 
 
-def _timestamp(seconds: float) -> str:
+def timestamp(seconds: float) -> str:
     """Return a time as Kubernetes writes it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -19,6 +19,7 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import runtime as runtimes
+from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import server_groups
@@ -70,12 +71,14 @@ class StoredState:
 
     :param desired: the desired state; None: it was not written yet
     :param requests: pending requests about nodegroups
+    :param rotation: of the cluster's CAs, until it ends
     """
 
     desired: desired_state.DesiredState | None = None
     requests: desired_state.PendingRequests = dataclasses.field(
         default_factory=desired_state.PendingRequests
     )
+    rotation: ca_rotation.Rotation | None = None
 
     @property
     def groups(self) -> frozenset[str]:
@@ -151,7 +154,18 @@ def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
         if desired_state.is_stored(data)
         else None,
         requests=desired_state.pending_requests(data),
+        rotation=_rotation(data),
     )
+
+
+def _rotation(data: Mapping[str, str]) -> ca_rotation.Rotation | None:
+    try:
+        return ca_rotation.from_secret(data)
+    except encoding.DAMAGED as error:
+        raise errors.ManagementError(
+            "the CA rotation in the Secret with the desired state is damaged "
+            f"({type(error).__name__})"
+        ) from error
 
 
 def read_or_adopt(

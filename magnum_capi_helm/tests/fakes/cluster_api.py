@@ -243,12 +243,30 @@ class ClusterApi:
     def roll_control_plane(self) -> None:
         """Machines that are older than asked for are replaced by new ones."""
         [plane] = self._mine(kinds.CONTROL_PLANE)
-        after = plane["spec"]["rollout"]["after"]
-        for machine in self._machines.of(plane["metadata"]["name"]):
-            if machine["metadata"]["creationTimestamp"] < after:
-                self._machines.remove(machine["metadata"]["name"])
-        self._server.stamp = after
+        self._roll(plane, plane["spec"]["rollout"]["after"])
         self.settle()
+
+    def roll(self) -> list[str]:
+        """Do that in all groups; their names, where machines were too old."""
+        rolled = []
+        for group in self._groups():
+            after = (group["spec"].get("rollout") or {}).get("after", "")
+            if self._roll(group, after):
+                rolled.append(group["metadata"]["name"])
+        self.settle()
+        return rolled
+
+    def _roll(self, group: api_server.Object, after: str) -> bool:
+        machines = self._machines.of(group["metadata"]["name"])
+        old = [
+            each
+            for each in machines
+            if each["metadata"]["creationTimestamp"] < after
+        ]
+        for each in old:
+            self._machines.remove(each["metadata"]["name"])
+        self._server.stamp = max(after, self._server.stamp)
+        return bool(old)
 
     def fail_machine(self, group: str, message: str = NO_HOST) -> str:
         """A machine of a group gets no server; its name."""

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The rotation of a cluster's CAs: its six steps, and what machines need.
+
+In three phases Cluster API replaces first the control plane, then the
+workers. ``<release>-ca``, ``-proxy`` and ``-sa`` hold in ``tls.crt`` and
+``tls.key``:
+
+======  ==================  ========
+phase   trusted             signs
+======  ==================  ========
+trust   old, then new       old
+sign    new, then old       new
+drop    new                 new
+======  ==================  ========
+
+kubeadm and Cluster API sign with ``tls.key`` and take the first certificate
+for its own (``TryLoadCertFromDisk`` in ``pkiutil/pki_helpers.go``,
+``generateKubeconfig`` in ``util/kubeconfig/kubeconfig.go``). Machines of the
+control plane get by values of the chart what these two don't do:
+
+* kube-controller-manager signs only with a file of exactly one certificate
+  (``setCA`` in ``pkg/controller/certificates/signer/ca_provider.go``).
+* ``kubeadm join`` reads the CAs that a kubelet trusts from the ConfigMap
+  ``cluster-info``, which kubeadm writes once.
+* A machine that joins in the phase sign, and Cluster API, know the new CA
+  alone, and reach old API servers: these send a bridge, a certificate of the
+  old CA that the new one has signed.
+* API servers never remove a CA from the ConfigMap
+  ``extension-apiserver-authentication``
+  (``cluster_authentication_trust_controller.go``); they write it anew.
+
+The CA of etcd stays: Cluster API caches for a day a client certificate that
+it signed (``ClientCertCache`` in ``controlplane/kubeadm/internal``), so a new
+one could be the only one a day later at the earliest. It signs for the
+control plane's machines alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import copy
+import dataclasses
+from typing import Any, NamedTuple
+
+from magnum_capi_helm.chart import values as chart_values
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import encoding
+
+#: Key in the Secret of the desired state.
+KEY = "ca-rotation.json.gz"
+#: ``status_reason`` begins with it.
+NAME = "CA rotation"
+
+TRUST, SIGN, DROP = "trust", "sign", "drop"
+
+
+class Step(NamedTuple):
+    """A step of a rotation: the machines of one role are replaced."""
+
+    phase: str
+    control_plane: bool
+    text: str
+
+
+STEPS = (
+    Step(TRUST, True, "the control plane gets to trust both CAs"),
+    Step(TRUST, False, "workers get to trust both CAs"),
+    Step(SIGN, True, "the control plane gets certificates of the new CA"),
+    Step(SIGN, False, "workers get certificates of the new CA"),
+    Step(DROP, True, "the control plane forgets the old CA"),
+    Step(DROP, False, "workers forget the old CA"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rotation:
+    """A rotation that was accepted and has not ended.
+
+    :param old: purpose -> trusted certificates, or public keys, before it
+    :param new: purpose -> certificate, or public key, and private key
+    :param bridge: certificate that makes new clients trust old API servers
+    :param references: fields of the row from the phase sign on
+    :param certificates: references that Magnum's row loses by then
+    :param step: index in :data:`STEPS`
+    :param machines: UIDs of the machines that the step replaces; None: the
+        step has still to begin
+    """
+
+    old: Mapping[str, str]
+    new: Mapping[str, Sequence[str]] = dataclasses.field(repr=False)
+    bridge: str
+    references: Mapping[str, str]
+    certificates: Sequence[str]
+    step: int = 0
+    machines: Sequence[str] | None = None
+
+    @property
+    def now(self) -> Step:
+        """The step that is next, or goes on."""
+        return STEPS[self.step]
+
+    @property
+    def text(self) -> str:
+        """The step in words, for ``status_reason``."""
+        return f"{NAME}, step {self.step + 1} of {len(STEPS)}: {self.now.text}"
+
+    def secret_data(self, purpose: str) -> dict[str, str]:
+        """Return the data of a CA's Secret in this phase, in base64."""
+        old, (new, key) = self.old[purpose], self.new[purpose]
+        if self.now.phase == TRUST:
+            return {"tls.crt": encoding.encode(bundle(old, new))}
+        kept = [new, old] if self.now.phase == SIGN else [new]
+        return {
+            "tls.crt": encoding.encode(bundle(*kept)),
+            "tls.key": encoding.encode(key),
+        }
+
+    def stored(self) -> dict[str, str]:
+        """Return the key of the Secret, with its content."""
+        return {KEY: encoding.pack(dataclasses.asdict(self))}
+
+
+def from_secret(data: Mapping[str, str]) -> Rotation | None:
+    """Return the rotation of a Secret; None: there is none.
+
+    :raises Exception: one of :data:`encoding.DAMAGED`
+    """
+    return Rotation(**encoding.unpack(data[KEY])) if KEY in data else None
+
+
+def bundle(*pems: str) -> str:
+    """Return PEM texts in one, in the same order."""
+    return "".join(f"{each.strip()}\n" for each in pems)
+
+
+_PKI = "/etc/kubernetes/pki"
+_BRIDGE = f"{_PKI}/ca-bridge.crt"
+_SIGNER = f"{_PKI}/ca-signer.crt"
+_SCRIPT = "/etc/kubernetes/ca-rotation.sh"
+#: Without kubectl the machine does not join: no other has been replaced yet.
+_COMMAND_BEFORE = (
+    f"command -v kubectl || exit 1; "
+    f"sed '/END CERTIFICATE/q' {_PKI}/ca.crt > {_SIGNER}"
+)
+_COMMAND_AFTER = f"bash {_SCRIPT}"
+#: A machine that can't write cluster-info gets no ready node, so that the
+#: rotation stops before any kubelet is cut off.
+_SCRIPT_TEXT = f"""\
+server=$(sed -n 's/ *server: //p' /etc/kubernetes/controller-manager.conf)
+api="kubectl --kubeconfig /etc/kubernetes/admin.conf --server $server"
+ca=$(base64 -w0 {_PKI}/ca.crt)
+publish() {{
+  $api -n kube-public get configmap cluster-info -o yaml |
+    sed "s|certificate-authority-data: .*|certificate-authority-data: $ca|" |
+    $api replace -f -
+}}
+if [ "$(grep -c BEGIN {_PKI}/ca.crt)" -gt 1 ]; then
+  cat {_BRIDGE} >> {_PKI}/apiserver.crt
+else
+  systemd-run --on-active=20min --setenv=PATH="$PATH" $api -n kube-system \\
+    delete configmap extension-apiserver-authentication
+fi
+for _ in $(seq 60); do
+  publish && exit
+  sleep 2
+done
+systemctl stop kubelet
+"""
+
+
+def with_machines_prepared(
+    values: Mapping[str, Any], bridge: str
+) -> topic.Values:
+    """Return values whose control plane machines take part in a rotation.
+
+    They stay after it, until an upgrade makes the values anew: with one CA
+    the files and the argument change nothing.
+    """
+    result = copy.deepcopy(dict(values))
+    spec = result.setdefault("controlPlane", {}).setdefault(
+        "kubeadmConfigSpec", {}
+    )
+    files = [
+        topic.machine_file(_BRIDGE, bridge, "0644"),
+        topic.machine_file(_SCRIPT, _SCRIPT_TEXT, "0700"),
+    ]
+    paths = {each["path"] for each in files}
+    kept = [e for e in spec.get("files") or [] if e.get("path") not in paths]
+    spec["files"] = [*kept, *files]
+    for key, command in (
+        ("preKubeadmCommands", _COMMAND_BEFORE),
+        ("postKubeadmCommands", _COMMAND_AFTER),
+    ):
+        commands = spec.get(key) or []
+        spec[key] = [*(e for e in commands if e != command), command]
+    arguments = {"cluster-signing-cert-file": _SIGNER}
+    manager = {"controllerManager": {"extraArgs": arguments}}
+    chart_values.overlay(spec, {"clusterConfiguration": manager})
+    return result

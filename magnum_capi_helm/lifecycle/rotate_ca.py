@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Replace the CAs of a living cluster: ``coe ca rotate``.
+
+1. Magnum has made new CAs, and row and request refer to them. If the driver
+   raises, the references of before are put back.
+2. Refuse a cluster that is not complete and healthy.
+3. Under the Lease, store the whole rotation in the Secret of the desired
+   state. Then save UPDATE_IN_PROGRESS, and a reference to both CAs: a
+   kubeconfig from then on works until the old CA is dropped.
+4. Each poll that finds the cluster complete takes the next step of
+   ``chart/ca_rotation.py``, under the Lease: write the CA Secrets, then note
+   the machines of that role. Whatever a conductor did before it died is
+   written once more.
+5. ``rolloutAfter`` of the KubeadmControlPlane, or of MachineDeployments, lets
+   Cluster API replace the noted machines. When they are gone, and the cluster
+   is complete, the step has ended.
+6. After the last step the rotation is forgotten, and the old certificates are
+   deleted from Magnum's store.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm.chart import ca_rotation
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import certificates
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import observed_state
+from magnum_capi_helm.lifecycle import renew
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import replacement
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+#: Purposes of the CA Secrets that a rotation changes.
+_PURPOSES = ("ca", "proxy", "sa")
+#: Annotation of ``kubectl rollout restart``.
+_RESTARTED = "kubectl.kubernetes.io/restartedAt"
+
+
+def rotate(operation: operations.Operation) -> None:
+    """Accept a rotation to the CAs that Magnum has made.
+
+    :param operation: with Magnum's row, which has new references
+    :raises LeaseHeld: another conductor works on the cluster
+    :raises CapiHelmError: it was refused; the references are the old ones
+    """
+    context, cluster = operation.context, operation.cluster
+    stored = False
+    try:
+        operation.check_changeable()
+        row = rows.fresh(context, cluster)
+        if row is None:
+            raise errors.NotSupported("the cluster is deleted")
+        before = operations.Operation(context, row, operation.runtime)
+        with before.lock(wait=operation.runtime.lease_wait) as locked:
+            locked.check_living()
+            renew.check_settled(observed_state.observe_all(locked))
+            rotation, both = _plan(locked, cluster)
+            # Before the rest: polls complete it again if there is no more.
+            status_writer.save_updating(locked.row)
+            _store(locked, rotation)
+            stored = True
+            _save_references(locked, cluster, both)
+    except Exception:
+        if not stored:
+            certificates.restore_references(context, cluster)
+        raise
+
+
+def _store(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
+    """Store a rotation; from here on it happens."""
+    try:
+        locked.patch_stored(rotation.stored())
+    except errors.CapiHelmError:
+        # It may have been stored, and its certificates will be deleted.
+        locked.patch_stored({ca_rotation.KEY: None})
+        raise
+    LOG.info("cluster %s: %s", locked.row.uuid, rotation.text)
+
+
+def _save_references(
+    locked: operations.Locked, cluster: Any, both: str
+) -> None:
+    """Let Magnum sign with the old CA, and show both.
+
+    Magnum saves its own object of the row afterwards.
+    """
+    row = locked.row
+    for field in certificates.REFERENCES:
+        ref = both if field == "ca_cert_ref" else getattr(row, field)
+        setattr(cluster, field, ref)
+    row.ca_cert_ref = both
+    row.save()
+    certificates.delete(locked.context, row, ())
+
+
+def _plan(
+    locked: operations.Locked, cluster: Any
+) -> tuple[ca_rotation.Rotation, str]:
+    """Return a rotation, and the reference to both CAs.
+
+    :raises NotSupported: a CA Secret of the cluster is not there
+    :raises CloudError: Magnum's certificate store does not answer
+    """
+    context, row = locked.context, locked.row
+    old = {each: _trusted(locked, each) for each in _PURPOSES}
+    authorities = certificates.fetch(context, cluster)
+    signer = certificates.fetch(context, row)["ca"]
+    del authorities["etcd"]
+    new = certificates.successor(authorities["ca"])
+    authorities["ca"] = (new, *authorities["ca"][1:])
+    both = certificates.store(
+        context,
+        row,
+        ca_rotation.bundle(old["ca"], new.decode()).encode(),
+        signer,
+    )
+    references = {
+        field: getattr(cluster, field) for field in certificates.REFERENCES
+    }
+    unused = [references["ca_cert_ref"], references["etcd_ca_cert_ref"]]
+    references["ca_cert_ref"] = certificates.store(
+        context, row, new, authorities["ca"]
+    )
+    references["etcd_ca_cert_ref"] = row.etcd_ca_cert_ref
+    replaced = {getattr(row, each) for each in references}
+    rotation = ca_rotation.Rotation(
+        old=old,
+        new={
+            purpose: (certificate.decode(), key.decode())
+            for purpose, (certificate, key) in certificates.key_pairs(
+                authorities
+            ).items()
+        },
+        bridge=certificates.bridge(
+            old["ca"].encode(), authorities["ca"]
+        ).decode(),
+        references=references,
+        certificates=sorted(
+            (replaced - set(references.values())) | {both, *unused}
+        ),
+    )
+    return rotation, both
+
+
+def _trusted(locked: operations.Locked, purpose: str) -> str:
+    name = names.certificate(locked.release, purpose)
+    secret = locked.runtime.management.get(
+        kinds.SECRET, locked.namespace, name
+    )
+    data = (secret or {}).get("data") or {}
+    if not data.get("tls.crt") or not data.get("tls.key"):
+        raise errors.NotSupported(
+            f"the Secret {name} has no certificate and key: Cluster API keeps "
+            "the CA of this cluster elsewhere"
+        )
+    return base64.b64decode(data["tls.crt"]).decode()
+
+
+def advance(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> bool:
+    """Take or begin the next step of a rotation, if there is one.
+
+    :param state: of a cluster that is complete otherwise
+    :returns: whether it goes on
+    :raises CapiHelmError: not now; the next poll tries again
+    """
+    rotation = releases.read_stored(locked.runtime, locked.scope).rotation
+    if rotation is None:
+        return False
+    left = _left(state.view, rotation)
+    if rotation.machines is not None and not left:
+        if rotation.step + 1 == len(ca_rotation.STEPS):
+            _end(locked, rotation)
+            return False
+        step = rotation.step + 1
+        rotation = dataclasses.replace(rotation, step=step, machines=None)
+        locked.patch_stored(rotation.stored())
+    row = locked.row
+    row.status_reason = rotation.text
+    status_writer.save_unfinished(row)
+    if rotation.machines is None:
+        _begin(locked, rotation)
+    else:
+        _replace(locked, state.view, left)
+    return True
+
+
+def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
+    """Write what new machines of a step need, then note the old ones."""
+    step, rt = rotation.now, locked.runtime
+    if step.control_plane:
+        for purpose in _PURPOSES:
+            rt.management.patch(
+                kinds.SECRET,
+                locked.namespace,
+                names.certificate(locked.release, purpose),
+                {"data": rotation.secret_data(purpose)},
+            )
+        if step.phase == ca_rotation.TRUST:
+            _prepare_machines(locked, rotation)
+        else:
+            _use_new_ca(locked, rotation)
+    elif step.phase == ca_rotation.SIGN:
+        _restart_autoscaler(locked)
+    live = rt.snapshots.read(locked.scope).decode()
+    machines = tuple(map(_uid, _machines(live, rotation)))
+    rotation = dataclasses.replace(rotation, machines=machines)
+    locked.patch_stored(rotation.stored())
+    LOG.info("cluster %s: %s", locked.cluster.uuid, rotation.text)
+
+
+def _prepare_machines(
+    locked: operations.Locked, rotation: ca_rotation.Rotation
+) -> None:
+    """Store values with which the polls run helm; each rotation has others."""
+    revisions = locked.revisions()
+    rows_now, _ = rows.read(locked.cluster)
+    desired = locked.stored(revisions).planned(
+        locked.cluster, rows_now, revisions
+    )
+    new = ca_rotation.with_machines_prepared(desired.values, rotation.bridge)
+    if new != desired.values:
+        locked.store(
+            dataclasses.replace(
+                desired,
+                values=values.upgraded(new, desired.values),
+                since=time.time(),
+            )
+        )
+
+
+def _use_new_ca(
+    locked: operations.Locked, rotation: ca_rotation.Rotation
+) -> None:
+    """Let Magnum sign with the new CA, and Cluster API make its kubeconfig.
+
+    All API servers accept both by now. The kubeconfig is deleted in the phase
+    drop as well: Cluster API may have read the CA from its cache.
+    """
+    row = locked.row
+    for field, ref in rotation.references.items():
+        setattr(row, field, ref)
+    row.save()
+    # Magnum's cache of client files goes, too.
+    certificates.delete(locked.context, row, ())
+    locked.runtime.management.delete(
+        kinds.SECRET, locked.namespace, names.kubeconfig(locked.release)
+    )
+
+
+def _restart_autoscaler(locked: operations.Locked) -> None:
+    """Let the autoscaler, if there is one, read the kubeconfig again."""
+    annotations = {_RESTARTED: str(int(time.time()))}
+    locked.runtime.management.patch(
+        kinds.DEPLOYMENT,
+        locked.namespace,
+        names.chart_object(locked.release, "autoscaler"),
+        {"spec": {"template": {"metadata": {"annotations": annotations}}}},
+    )
+
+
+def _machines(
+    live: view.View, rotation: ca_rotation.Rotation
+) -> list[view.Object]:
+    """Return all machines of the step's role."""
+    return [
+        each
+        for each in live.machines
+        if (view.CONTROL_PLANE_LABEL in view.labels_of(each))
+        is rotation.now.control_plane
+    ]
+
+
+def _left(
+    live: view.View, rotation: ca_rotation.Rotation
+) -> list[view.Object]:
+    """Return the machines that a step has still to replace."""
+    old = rotation.machines or ()
+    return [e for e in _machines(live, rotation) if _uid(e) in old]
+
+
+def _replace(
+    locked: operations.Locked, live: view.View, left: list[view.Object]
+) -> None:
+    """Let Cluster API replace the machines that are left, once.
+
+    The time is just after the creation of the newest: later machines stay,
+    and no clock of a conductor matters.
+    """
+    owners: list[tuple[kinds.Kind, view.Object | None]] = [
+        (kinds.CONTROL_PLANE, live.control_plane),
+        *((kinds.MACHINE_DEPLOYMENT, each) for each in live.deployments),
+    ]
+    for kind, owner in owners:
+        mine = [view.created_at(e) for e in left if _owns(owner, e)]
+        if owner is None or not mine:
+            continue
+        after = max(mine) + 1
+        if replacement.renewal_time(owner) < after:
+            locked.runtime.management.patch(
+                kind,
+                locked.namespace,
+                view.name_of(owner),
+                replacement.renewal_patch(owner, renew.timestamp(after)),
+            )
+
+
+def _owns(owner: view.Object | None, machine: view.Object) -> bool:
+    labels = view.labels_of(machine)
+    group = labels.get(view.DEPLOYMENT_LABEL)
+    if group is None:
+        return (owner or {}).get("kind") == kinds.CONTROL_PLANE.name
+    return group == view.name_of(owner)
+
+
+def _end(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
+    """Forget the rotation; then nothing refers to the old certificates."""
+    locked.patch_stored({ca_rotation.KEY: None})
+    certificates.delete(locked.context, locked.row, rotation.certificates)
+    LOG.info("cluster %s: %s is complete", locked.row.uuid, ca_rotation.NAME)
+
+
+def delete_certificates(operation: operations.Operation) -> None:
+    """Delete the certificates of a rotation, with the cluster.
+
+    Magnum and the rest of the deletion delete those in the row.
+    """
+    rotation = releases.read_stored(
+        operation.runtime, operation.scope
+    ).rotation
+    if rotation is not None:
+        row = operation.cluster
+        refs = {*rotation.certificates, *rotation.references.values()}
+        refs -= {getattr(row, each) for each in certificates.REFERENCES}
+        certificates.delete(operation.context, row, sorted(refs))
+
+
+def with_step(
+    row: Any, verdict: cluster_status.Verdict
+) -> cluster_status.Verdict:
+    """Return a verdict whose reason keeps the step that the row shows."""
+    reason = str(row.status_reason or "")
+    if not reason.startswith(ca_rotation.NAME):
+        return verdict
+    parts = filter(None, (*reason.split(": ")[:2], verdict.reason))
+    return dataclasses.replace(verdict, reason=": ".join(parts))
+
+
+def _uid(machine: view.Object) -> str:
+    return str(view.metadata_of(machine).get("uid", ""))

@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``coe ca rotate``: six steps, each of which any conductor resumes."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import functools
+from typing import Any
+from unittest import mock
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+import fixtures
+from magnum import objects
+from magnum.common import exception
+from magnum.common.x509 import operations
+from magnum.conductor.handlers import ca_conductor
+from magnum.conductor.handlers.common import cert_manager
+
+from magnum_capi_helm.chart import ca_rotation
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import rows
+
+#: Trusted and signing CAs of the Secrets, and machines that are replaced.
+_STEPS = (
+    ("old new", "old", "control-plane"),
+    ("old new", "old", "default-worker"),
+    ("new old", "new", "control-plane"),
+    ("new old", "new", "default-worker"),
+    ("new", "new", "control-plane"),
+    ("new", "new", "default-worker"),
+)
+
+#: Writes, before each of which a conductor dies once in each step.
+_WRITES = (
+    ("patch", kinds.SECRET, "-ca"),
+    ("patch", kinds.SECRET, "-sa"),
+    ("patch", kinds.SECRET, "-intent"),
+    ("apply", kinds.SECRET, "-intent"),
+    ("delete", kinds.SECRET, "-kubeconfig"),
+    ("patch", kinds.DEPLOYMENT, "-autoscaler"),
+    ("patch", kinds.CONTROL_PLANE, "-control-plane"),
+    ("patch", kinds.MACHINE_DEPLOYMENT, "-default-worker"),
+)
+_CAS = "patch ca, patch sa"
+_FORGET = f"{_CAS}, patch intent, delete kubeconfig, patch control-plane"
+#: The writes that were met, by the step that the row showed before the poll:
+#: a poll that ends a step begins the next one.
+_KILLED = {
+    "": "patch ca",
+    "1": f"{_CAS}, patch intent, apply intent, patch control-plane",
+    "2": "patch intent, patch default-worker, patch ca",
+    "3": f"{_FORGET}, patch autoscaler",
+    "4": "patch intent, patch default-worker, patch ca, patch autoscaler",
+    "5": _FORGET,
+    "6": "patch intent, patch default-worker",
+}
+
+#: The key of all that is new: making keys takes most of a test's time.
+_new_key = functools.lru_cache(rsa.generate_private_key)
+_NEW = {
+    name: functools.lru_cache(getattr(operations, name))
+    for name in ("generate_ca_certificate", "generate_client_certificate")
+}
+
+
+class RotationTestCase(base.FlowTestCase):
+    """A cluster that is complete; its rotation makes other keys."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.before = {each: self.pair(each) for each in ("ca", "proxy", "sa")}
+        self.etcd = self.pair("etcd")
+        self.references = rows.references(self.row())
+        self.kubeconfig()
+        for name, cached in _NEW.items():
+            self.useFixture(fixtures.MockPatchObject(operations, name, cached))
+        self.useFixture(
+            fixtures.MockPatchObject(rsa, "generate_private_key", _new_key)
+        )
+
+    def pair(self, purpose: str) -> tuple[str, str]:
+        """Certificates, or public keys, and the key of a Secret."""
+        secret = self.server.get(
+            kinds.SECRET, base.NAMESPACE, f"{base.RELEASE}-{purpose}"
+        )
+        assert secret is not None
+        data = secret["data"]
+        crt, key = (
+            base64.b64decode(data[each]).decode()
+            for each in ("tls.crt", "tls.key")
+        )
+        return crt.strip(), key.strip()
+
+    def kubeconfig(self) -> str:
+        """Cluster API makes it if there is none; its UID."""
+        name = names.kubeconfig(base.RELEASE)
+        place = (kinds.SECRET, base.NAMESPACE, name)
+        meta = {"name": name, "namespace": base.NAMESPACE}
+        live = self.server.get(*place)
+        if live is None:
+            live = self.server.create(kinds.SECRET, {"metadata": meta})
+        return str(live["metadata"]["uid"])
+
+    def rotate_ca(self) -> None:
+        """``coe ca rotate``, through Magnum's handler."""
+        ca_conductor.Handler().rotate_ca_certificate(self.context, self.row())
+
+    def tick(self) -> list[str]:
+        """A poll, then Cluster API; the groups that it replaced."""
+        self.poll()
+        self.kubeconfig()
+        return [
+            each.removeprefix(f"{base.RELEASE}-") for each in self.capi.roll()
+        ]
+
+    def until_complete(self, ticks: int = 60) -> list[str]:
+        """Groups in the order in which they were replaced."""
+        rolled = []
+        for _ in range(ticks):
+            if self.row().status != "UPDATE_IN_PROGRESS":
+                break
+            rolled += self.tick()
+        return rolled
+
+    def trusted(self, purpose: str = "ca") -> str:
+        """Which of old and new are trusted, in this order."""
+        crt, _ = self.pair(purpose)
+        old = self.before[purpose][0]
+        place = crt.find(old)
+        if place < 0:
+            return "new"
+        if crt == old:
+            return "old"
+        return "old new" if place == 0 else "new old"
+
+    def signer(self, purpose: str = "ca") -> str:
+        """Which of both signs."""
+        same = self.pair(purpose)[1] == self.before[purpose][1]
+        return "old" if same else "new"
+
+    def certificate(self) -> x509.Certificate:
+        """The first certificate that Magnum shows."""
+        shown = cert_manager.get_cluster_ca_certificate(
+            self.row(), context=self.context
+        ).get_certificate()
+        text = shown.encode() if isinstance(shown, str) else shown
+        return x509.load_pem_x509_certificate(text)
+
+    def stored(self) -> set[str]:
+        """References of all certificates in Magnum's store."""
+        return {each.uuid for each in objects.X509KeyPair.list(self.admin)}
+
+
+class RotationTest(RotationTestCase):
+    """From the request to the end."""
+
+    def test_each_step_has_its_cas_and_replaces_its_machines(self) -> None:
+        self.rotate_ca()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        steps = []
+        while self.row().status == "UPDATE_IN_PROGRESS":
+            reason = self.row().status_reason
+            for group in self.tick():
+                steps.append((self.trusted(), self.signer(), group))
+                self.assertEqual(self.trusted(), self.trusted("proxy"))
+                self.assertEqual(self.trusted(), self.trusted("sa"))
+                self.assertEqual(self.signer(), self.signer("sa"))
+                number = f"CA rotation, step {len(steps)} of 6: "
+                self.assertTrue(reason.startswith(number), reason)
+        self.assertEqual(list(_STEPS), steps)
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertIsNone(self.row().status_reason)
+        self.assertEqual(self.etcd, self.pair("etcd"))
+        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+
+    def test_the_first_certificate_is_that_of_the_key(self) -> None:
+        """kubeadm and Cluster API sign with both."""
+        self.rotate_ca()
+        while self.row().status == "UPDATE_IN_PROGRESS":
+            self.tick()
+            for purpose in ("ca", "proxy"):
+                crt, key = self.pair(purpose)
+                first = x509.load_pem_x509_certificate(crt.encode())
+                private = serialization.load_pem_private_key(
+                    key.encode(), None
+                )
+                self.assertEqual(first.public_key(), private.public_key())
+
+    def test_magnum_shows_both_then_the_new_one(self) -> None:
+        self.rotate_ca()
+        old = x509.load_pem_x509_certificate(self.before["ca"][0].encode())
+        self.assertEqual(old, self.certificate())
+        while self.signer() == "old":
+            self.assertEqual(old, self.certificate())
+            self.tick()
+        new = x509.load_pem_x509_certificate(self.pair("ca")[0].encode())
+        self.assertEqual(new, self.certificate())
+        self.until_complete()
+        self.assertEqual(new, self.certificate())
+
+    def test_no_certificate_is_left_in_the_store(self) -> None:
+        count = len(self.stored())
+        self.rotate_ca()
+        self.until_complete()
+        now = rows.references(self.row())
+        self.assertEqual(set(now.values()), self.stored())
+        self.assertEqual(count, len(self.stored()))
+        kept = [e for e in now if now[e] == self.references[e]]
+        self.assertEqual(["etcd_ca_cert_ref"], kept)
+
+    def test_a_deletion_takes_all_certificates_along(self) -> None:
+        self.rotate_ca()
+        for _ in range(6):
+            self.tick()
+        self.delete()
+        self.capi.finish()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.assertEqual(set(), self.stored())
+
+    def test_cluster_api_makes_its_kubeconfig_anew(self) -> None:
+        uids = [self.kubeconfig()]
+        self.rotate_ca()
+        while self.row().status == "UPDATE_IN_PROGRESS":
+            self.tick()
+            if self.kubeconfig() != uids[-1]:
+                uids.append(self.kubeconfig())
+                self.assertEqual("new", self.signer())
+        self.assertEqual(3, len(uids))
+
+    def test_the_machines_get_a_signer_and_a_bridge(self) -> None:
+        self.rotate_ca()
+        self.until_complete()
+        spec = self.helm.upgrades[-1].values["controlPlane"][
+            "kubeadmConfigSpec"
+        ]
+        manager = spec["clusterConfiguration"]["controllerManager"]
+        self.assertEqual(
+            "/etc/kubernetes/pki/ca-signer.crt",
+            manager["extraArgs"]["cluster-signing-cert-file"],
+        )
+        [bridge] = [e for e in spec["files"] if "bridge" in e["path"]]
+        crossed = x509.load_pem_x509_certificate(bridge["content"].encode())
+        old = x509.load_pem_x509_certificate(self.before["ca"][0].encode())
+        new = x509.load_pem_x509_certificate(self.pair("ca")[0].encode())
+        self.assertEqual(old.public_key(), crossed.public_key())
+        crossed.verify_directly_issued_by(new)
+        basic = new.extensions.get_extension_for_class(x509.BasicConstraints)
+        self.assertIsNone(basic.value.path_length)
+        usage = crossed.extensions.get_extension_for_class(
+            x509.ExtendedKeyUsage
+        )
+        self.assertEqual([x509.OID_SERVER_AUTH], list(usage.value))
+
+    def test_a_second_rotation_has_its_own_bridge(self) -> None:
+        for _ in range(2):
+            self.rotate_ca()
+            self.until_complete()
+            self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        spec = self.helm.upgrades[-1].values["controlPlane"][
+            "kubeadmConfigSpec"
+        ]
+        paths = [each["path"] for each in spec["files"]]
+        self.assertEqual(len(set(paths)), len(paths))
+        commands = spec["postKubeadmCommands"]
+        self.assertEqual(len(set(commands)), len(commands))
+
+    def test_a_machine_that_does_not_come_stops_it(self) -> None:
+        self.rotate_ca()
+        self.poll()
+        self.capi.fail_machine("control-plane")
+        for _ in range(5):
+            self.poll()
+        self.assertEqual(("old new", "old"), (self.trusted(), self.signer()))
+        self.assertIn(
+            "CA rotation, step 1 of 6: the control plane gets to trust both "
+            "CAs: ",
+            self.row().status_reason,
+        )
+
+
+class RefusalTest(RotationTestCase):
+    """Refused with nothing changed, or not at the same time."""
+
+    def assert_refused(self, reason: str) -> None:
+        """The references and certificates are those of before."""
+        kept = self.stored()
+        refused = self.assertRaises(exception.NotSupported, self.rotate_ca)
+        self.assertIn(reason, str(refused))
+        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual(kept, self.stored())
+        self.assertEqual("old", self.trusted())
+        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+
+    def test_a_cluster_that_is_not_healthy(self) -> None:
+        self.capi.fail_machine("default-worker")
+        self.assert_refused("only a complete and healthy cluster")
+
+    def test_a_cluster_whose_ca_is_elsewhere(self) -> None:
+        name = f"{base.RELEASE}-sa"
+        self.server.patch(
+            kinds.SECRET, base.NAMESPACE, name, {"data": {"tls.key": None}}
+        )
+        self.assert_refused(f"the Secret {name} has no certificate and key")
+
+    def test_a_lease_that_another_conductor_holds(self) -> None:
+        self.plane.runtime().lease_wait = 0.0
+        with self.busy():
+            self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
+        self.assertEqual(self.references, rows.references(self.row()))
+
+    def test_an_upgrade_waits_for_its_end(self) -> None:
+        self.rotate_ca()
+        self.tick()
+        row = self.row()
+        row.status = "UPDATE_FAILED"
+        row.save()
+        refused = self.assertRaises(
+            exception.NotSupported,
+            self.driver.upgrade_cluster,
+            self.context,
+            row,
+            self.template(image_id="ubuntu-1.35"),
+            1,
+            self.groups()["default-worker"],
+        )
+        self.assertIn("the cluster is in a CA rotation", str(refused))
+        self.resize(2)
+        self.until_complete()
+        self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
+
+
+class KilledTest(RotationTestCase):
+    """The conductor dies in each step, at each kind of write."""
+
+    def test_polls_of_another_conductor_resume_each_step(self) -> None:
+        self.rotate_ca()
+        killed: dict[str, set[str]] = {}
+        while self.row().status == "UPDATE_IN_PROGRESS":
+            number = (self.row().status_reason or "")[18:19]
+            write = self._poll_that_dies(killed.setdefault(number, set()))
+            if write:
+                killed[number].add(write)
+            else:
+                self.kubeconfig()
+                self.capi.roll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(
+            {key: set(text.split(", ")) for key, text in _KILLED.items()},
+            killed,
+        )
+        self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
+        self.assertEqual(
+            set(rows.references(self.row()).values()), self.stored()
+        )
+
+    def _poll_that_dies(self, before: set[str]) -> str:
+        """A poll that is killed at a write it was not killed at before.
+
+        :returns: the write; empty: it was not killed
+        """
+        for verb, kind, name in _WRITES:
+            if f"{verb} {name[1:]}" not in before:
+                self.management.kill_before(verb, kind, name)
+        write = ""
+        with contextlib.suppress(management.Killed):
+            self.poll()
+        if self.management.dead:
+            verb, _, name = self.management.requests[-1]
+            write = f"{verb} {name.removeprefix(base.RELEASE)[1:]}"
+        self.management.recover()
+        self._free_lease()
+        return write
+
+    def test_killed_before_the_rotation_is_stored(self) -> None:
+        self.management.kill_before("patch", kinds.SECRET, "-intent")
+        with contextlib.suppress(management.Killed):
+            self.rotate_ca()
+        self.management.recover()
+        self._free_lease()
+        self.tick()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual("old", self.trusted())
+
+    def test_killed_after_the_rotation_is_stored(self) -> None:
+        with (
+            mock.patch(
+                "magnum_capi_helm.cloud.certificates.delete",
+                side_effect=management.Killed,
+            ),
+            contextlib.suppress(management.Killed),
+        ):
+            self.rotate_ca()
+        self._free_lease()
+        self.until_complete()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
+
+    def test_a_rotation_that_may_be_stored_is_taken_back(self) -> None:
+        self.management.fail(
+            errors.ManagementUnreachable("no answer"),
+            verbs=("patch",),
+            kind=kinds.SECRET,
+            name="-intent",
+            times=1,
+        )
+        self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
+        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+
+    def _free_lease(self) -> Any:
+        free = {"spec": {"holderIdentity": ""}}
+        self.server.patch(kinds.LEASE, base.NAMESPACE, base.RELEASE, free)

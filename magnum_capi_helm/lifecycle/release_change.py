@@ -38,6 +38,10 @@ from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
+IN_ROTATION = (
+    f"the cluster is in a {ca_rotation.NAME}: let it end first. If it is not "
+    "UPDATE_IN_PROGRESS, a resize to the present count continues it"
+)
 #: Seconds that helm needs at least; with fewer it is left to the polls.
 _HELM = 15.0
 
@@ -129,10 +133,7 @@ def read(release: releases.Release) -> Current:
     stored = release.stored(revisions)
     if stored.rotation:
         # Its machines need values that others would not have.
-        raise errors.NotSupported(
-            f"the cluster is in a {ca_rotation.NAME}: let it end first. If it "
-            "is UPDATE_FAILED, a resize to the present count continues it"
-        )
+        raise errors.NotSupported(IN_ROTATION)
     desired = stored.planned(row, rows_now, revisions)
     named = rows_now.known_as(set(items_by_name(desired.values)))
     live = release.runtime.snapshots.read(release.scope).decode()

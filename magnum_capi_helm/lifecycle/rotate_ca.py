@@ -35,6 +35,7 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
+from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import renew
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
@@ -48,6 +49,8 @@ LOG = log.getLogger(__name__)
 
 #: Purposes of the CA Secrets that a rotation changes.
 _PURPOSES = ("ca", "proxy", "sa")
+#: Seconds by which the API server's clock may be ahead of Cluster API's.
+_AHEAD = 60.0
 #: Annotation of ``kubectl rollout restart``.
 _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 
@@ -69,6 +72,8 @@ def rotate(operation: operations.Operation) -> None:
         before = operations.Operation(context, row, operation.runtime)
         with before.lock(wait=operation.runtime.lease_wait) as locked:
             locked.check_living()
+            if releases.read_stored(locked.runtime, locked.scope).rotation:
+                raise errors.NotSupported(release_change.IN_ROTATION)
             renew.check_settled(observed_state.observe_all(locked))
             rotation, both = _plan(locked, cluster)
             # Before the rest: polls complete it again if there is no more.
@@ -301,25 +306,31 @@ def _replace(
 ) -> None:
     """Let Cluster API replace the machines that are left, once.
 
-    The time is just after the creation of the newest: later machines stay,
-    and no clock of a conductor matters.
+    The time is after their creation and before that of machines that have
+    replaced others. Otherwise it is the API server's, less a minute: from then
+    on the step has its time to make progress.
     """
+    management, uids = locked.runtime.management, set(map(_uid, left))
     owners: list[tuple[kinds.Kind, view.Object | None]] = [
         (kinds.CONTROL_PLANE, live.control_plane),
         *((kinds.MACHINE_DEPLOYMENT, each) for each in live.deployments),
     ]
     for kind, owner in owners:
-        mine = [view.created_at(e) for e in left if _owns(owner, e)]
-        if owner is None or not mine:
+        mine = [each for each in live.machines if _owns(owner, each)]
+        old = [view.created_at(each) for each in mine if _uid(each) in uids]
+        if owner is None or not old:
             continue
-        after = max(mine) + 1
-        if replacement.renewal_time(owner) < after:
-            locked.runtime.management.patch(
-                kind,
-                locked.namespace,
-                view.name_of(owner),
-                replacement.renewal_patch(owner, renew.timestamp(after)),
-            )
+        after = max(old) + 1
+        if replacement.renewal_time(owner) >= after:
+            continue
+        if len(old) == len(mine):
+            after = max(after, (management.date() or 0.0) - _AHEAD)
+        management.patch(
+            kind,
+            locked.namespace,
+            view.name_of(owner),
+            replacement.renewal_patch(owner, renew.timestamp(after)),
+        )
 
 
 def _owns(owner: view.Object | None, machine: view.Object) -> bool:
@@ -342,10 +353,15 @@ def delete_certificates(operation: operations.Operation) -> None:
 
     Magnum and the rest of the deletion delete those in the row.
     """
-    rotation = releases.read_stored(
-        operation.runtime, operation.scope
-    ).rotation
-    if rotation is not None:
+    try:
+        stored = releases.read_stored(operation.runtime, operation.scope)
+    except errors.ManagementError as error:
+        if error.retriable:
+            raise
+        # What is damaged keeps no deletion.
+        LOG.warning("cluster %s: %s", operation.cluster.uuid, error)
+        return
+    if rotation := stored.rotation:
         row = operation.cluster
         refs = {*rotation.certificates, *rotation.references.values()}
         refs -= {getattr(row, each) for each in certificates.REFERENCES}

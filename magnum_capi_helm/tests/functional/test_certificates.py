@@ -11,7 +11,6 @@ from typing import Any
 from cryptography import x509
 from cryptography.x509 import oid
 import fixtures
-from keystoneauth1 import exceptions as ka_exceptions
 import requests
 
 from magnum_capi_helm.tests.functional import base
@@ -80,7 +79,6 @@ class CertificatesCase(base.LabCase):
         self._clients(cluster)
         config = self._kubeconfig(cluster)
         self._operators_kubeconfig(cluster)
-        self._refused_rotation(cluster)
         self.assertEqual(2, len(self.kubectl(config)))
         return config
 
@@ -151,20 +149,6 @@ class CertificatesCase(base.LabCase):
         output = programs.kubectl(config, "get", "nodes", "--output=json")
         found: list[Any] = json.loads(output)["items"]
         return found
-
-    def _refused_rotation(self, cluster: str) -> None:
-        made, pem = database.references(cluster), self.authority(cluster)
-        refused = self.assertRaises(
-            ka_exceptions.BadRequest,
-            self.magnum.call,
-            "PATCH",
-            f"/certificates/{cluster}",
-        )
-        self.assertIn("create a new cluster", str(refused))
-        self.assertEqual(made, database.references(cluster))
-        self.assertEqual(pem, self.authority(cluster))
-        # Magnum itself calls a refused rotation a failed update.
-        self.assertIsNone(self.healed(cluster)["status_reason"])
 
 
 class DatabaseCase(CertificatesCase):

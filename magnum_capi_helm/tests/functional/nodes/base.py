@@ -87,6 +87,10 @@ class NodesCase(test_resize.ResizeCase):
         )
         self.assertEqual("CREATE_COMPLETE", done["status"], str(done))
         self.release = str(done["stack_id"])
+        self.take_kubeconfig()
+
+    def take_kubeconfig(self) -> None:
+        """``openstack coe cluster config``."""
         words = ("coe", "cluster", "config", self.uuid, "--dir")
         programs.openstack(*words, str(self.kubeconfig.parent))
 

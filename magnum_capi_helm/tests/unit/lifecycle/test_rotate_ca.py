@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import functools
+import time
 from typing import Any
 from unittest import mock
 
@@ -24,6 +25,7 @@ from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rows
@@ -274,6 +276,21 @@ class RotationTest(RotationTestCase):
         commands = spec["postKubeadmCommands"]
         self.assertEqual(len(set(commands)), len(commands))
 
+    def test_a_step_has_its_time_from_its_begin_on(self) -> None:
+        """The machines that it replaces may be old."""
+        self.rotate_ca()
+        for _ in range(6):
+            self.tick()
+        self.assertEqual("new", self.signer())
+        plane = self.server.get(
+            kinds.CONTROL_PLANE,
+            base.NAMESPACE,
+            names.control_plane(base.RELEASE),
+        )
+        age = time.time() - replacement.renewal_time(plane)
+        self.assertLess(age, 120)
+        self.assertGreater(age, 55)
+
     def test_a_machine_that_does_not_come_stops_it(self) -> None:
         self.rotate_ca()
         self.poll()
@@ -318,7 +335,7 @@ class RefusalTest(RotationTestCase):
             self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
         self.assertEqual(self.references, rows.references(self.row()))
 
-    def test_an_upgrade_waits_for_its_end(self) -> None:
+    def test_other_changes_wait_for_its_end(self) -> None:
         self.rotate_ca()
         self.tick()
         row = self.row()
@@ -334,6 +351,14 @@ class RefusalTest(RotationTestCase):
             self.groups()["default-worker"],
         )
         self.assertIn("the cluster is in a CA rotation", str(refused))
+        # As a conductor with an older version of the driver leaves it.
+        row.status = "UPDATE_COMPLETE"
+        row.save()
+        kept, stored = rows.references(row), self.stored()
+        refused = self.assertRaises(exception.NotSupported, self.rotate_ca)
+        self.assertIn("a resize to the present count", str(refused))
+        self.assertEqual(kept, rows.references(self.row()))
+        self.assertEqual(stored, self.stored())
         self.resize(2)
         self.until_complete()
         self.assertEqual(("new", "new"), (self.trusted(), self.signer()))

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``coe ca rotate`` while clients ask the Kubernetes API."""
+
+from __future__ import annotations
+
+import pathlib
+import ssl
+import time
+
+import requests
+
+from lab.demo import workload
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional.nodes import base
+from magnum_capi_helm.tests.functional.nodes import inside
+
+#: The CAs that a kubelet trusts.
+_TRUSTED = "/etc/kubernetes/pki/ca.crt"
+
+
+class RotationTest(base.NodesCase):
+    """A control plane node and a worker."""
+
+    record_name = "nodes-ca-rotation"
+
+    def test_all_cas_but_etcds_are_replaced_under_load(self) -> None:
+        self.make(node_count=1)
+        self.record("a cluster with one worker is complete")
+        members, old = self.etcd_members(), self.client("old")
+        seen = set(self.all_machines())
+
+        began = time.monotonic()
+        self.magnum.call("PATCH", f"/certificates/{self.uuid}")
+        first = self.ask_as(self.client("first"))
+        self.until_reason("step 3 of 6", 2 * base.PATIENCE)
+        seen |= set(self.all_machines())
+        second = self.ask_as(self.client("second"))
+        self.until_reason("step 5 of 6", 2 * base.PATIENCE)
+        seen |= set(self.all_machines())
+        counts = first.take()
+        first.stop()
+        self.record(
+            f"requests with a kubeconfig of the begin, until step 5: {counts}"
+        )
+        self.complete(2 * base.PATIENCE)
+        machines = self.all_machines()
+        replaced = len(seen | set(machines)) - len(machines)
+        self.record(
+            f"rotated in {time.monotonic() - began:.0f} s, {replaced} "
+            "machines were replaced"
+        )
+        last = second.take()
+        self.record(f"requests with a kubeconfig of step 3, so far: {last}")
+        self.assert_served(counts)
+        self.assert_served(last)
+        self.assertEqual(6, replaced)
+
+        self.old_client_is_refused(old)
+        self.until_health(self.uuid, "HEALTHY")
+        # etcd has other members, and its CA.
+        self.kubeconfig.unlink()
+        self.take_kubeconfig()
+        self.assertEqual(set(), members & self.etcd_members())
+
+    def old_client_is_refused(self, old: pathlib.Path) -> None:
+        """The old CA signs no client, and no machine trusts it."""
+        new = self.magnum.authority(self.uuid)
+        self.assertNotEqual(old.with_suffix(".ca").read_bytes(), new)
+        folder = self.kubeconfig.parent
+        api = inside.Api(self.row()["api_address"], new, folder)
+        answer = api.call("/api/v1/nodes", certificate=old)
+        self.assertEqual(requests.codes.unauthorized, answer.status_code)
+        answer = api.call("/api/v1/nodes", certificate=self.client("new"))
+        self.assertEqual(requests.codes.ok, answer.status_code)
+        for node in answer.json()["items"]:
+            host = inside.machine_of(view.name_of(node))
+            trusted = host.run("cat", _TRUSTED)
+            self.assertEqual(new.decode().strip(), trusted.strip())
+        self.record("a client of the old CA gets 401, no machine trusts it")
+
+    def all_machines(self) -> list[str]:
+        """Return the names of all machines."""
+        return [
+            view.name_of(machine)
+            for group in ("control-plane", "default-worker")
+            for machine in self.machines(group).values()
+        ]
+
+    def client(self, name: str) -> pathlib.Path:
+        """Return a new certificate with its key; beside it are the CAs."""
+        path = self.kubeconfig.with_name(f"{name}.pem")
+        path.write_bytes(self.magnum.sign(self.uuid))
+        path.with_suffix(".ca").write_bytes(self.magnum.authority(self.uuid))
+        return path
+
+    def ask_as(self, client: pathlib.Path) -> workload.Requests:
+        """Return requests of a client to the API, which go on."""
+        authority = client.with_suffix(".ca")
+        context = ssl.create_default_context(cafile=str(authority))
+        context.load_cert_chain(client)
+        url = f"{self.row()['api_address']}/api/v1/namespaces/default"
+        return self.ask_all_the_time(url, context)

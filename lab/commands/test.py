@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 
+from lab import debian
 from lab import environment
 from lab import layout
 from lab import predecessor
@@ -22,6 +23,7 @@ from lab import steps
 from lab import tools
 from lab import unpacked
 from lab import virtualenv
+from lab.nodes import mode
 
 _TOX = "tox~=4.30"
 _LOG = layout.log("tox")
@@ -33,6 +35,7 @@ _QUICK = "quick"
 _BESIDE = "functional"
 _ALONE = "alone"
 _AGAIN = "again"
+_CONFORMANCE = "conformance"
 # So many failed tests on the lab may be its own slowness; more are not.
 _FEW = 3
 _COUNT = re.compile(r"^ - (Passed|Failed): (\d+)", re.MULTILINE)
@@ -216,7 +219,22 @@ def _functional() -> list[Result]:
         results = [_tox(_BESIDE), _tox(_ALONE)]
     if worth_another_try(results):
         results = _again(results)
-    return [*results, _leftovers()]
+    results.append(_leftovers())
+    if debian.installable():
+        results.append(_smoke())
+    return results
+
+
+def _smoke() -> Result:
+    """Run a few conformance tests where servers are machines that run."""
+    switched = not mode.chosen()
+    if switched and (code := _lab("up", "--nodes")):
+        return Result("lab up --nodes", code)
+    try:
+        return _tox(_CONFORMANCE, "--", "--smoke")
+    finally:
+        if switched:
+            _lab("up", "--no-nodes")
 
 
 def _leftovers() -> Result:

@@ -3,7 +3,8 @@
 
 The lab's load balancers are made by the API's half of the amphora provider,
 which makes the VIP's port in Neutron. Nobody reports back, and what the API
-wrote as pending would stay so: here it is settled, in Octavia's own tables.
+wrote as pending would stay so: here it is settled, in Octavia's own tables,
+after a port in each other network that members have.
 While the file ``fail`` beside the configuration names a project, it is settled
 as by a worker that fails there.
 """
@@ -45,6 +46,13 @@ _GOING = (
     " FROM load_balancer LEFT JOIN vip"
     " ON load_balancer.id = vip.load_balancer_id"
     " WHERE provisioning_status = 'PENDING_DELETE'"
+)
+_ELSEWHERE = (
+    "SELECT DISTINCT pool.load_balancer_id, member.subnet_id, vip.network_id"
+    " FROM member JOIN pool ON pool.id = member.pool_id"
+    " JOIN vip ON vip.load_balancer_id = pool.load_balancer_id"
+    " WHERE member.provisioning_status = 'PENDING_CREATE'"
+    " AND member.subnet_id <> vip.subnet_id"
 )
 _GONE = (
     "UPDATE load_balancer SET provisioning_status = 'DELETED'"
@@ -108,6 +116,7 @@ def settle(database: str, ports: "Ports", fail: pathlib.Path) -> None:
                 connection = psycopg2.connect(database)
                 connection.autocommit = True
             _delete(connection, ports)
+            _plug(connection, ports)
             with connection.cursor() as cursor:
                 if fail.exists():
                     project = fail.read_text()
@@ -124,16 +133,58 @@ def settle(database: str, ports: "Ports", fail: pathlib.Path) -> None:
 
 
 class Ports:
-    """The ports of VIPs, which Octavia's worker deletes in a real cloud."""
+    """The ports that Octavia's worker makes and deletes in a real cloud."""
 
     def __init__(self) -> None:
-        self._driver: Any = None
+        self._made: Any = None
 
-    def delete(self, port: str) -> None:
-        """Delete a port."""
-        if self._driver is None:
-            self._driver = _network_driver()
-        self._driver.delete_port(port)
+    @property
+    def _driver(self) -> Any:
+        if self._made is None:
+            self._made = _network_driver()
+        return self._made
+
+    def delete(self, balancer: str, port: str | None) -> None:
+        """Delete the ports of a load balancer.
+
+        :param port: of its VIP, if it is Octavia's own
+        """
+        if port:
+            self._driver.delete_port(port)
+        for each in self._of_members(balancer):
+            self._driver.delete_port(each.id)
+
+    def plug(self, balancer: str, subnet: str, network: str) -> None:
+        """Make a port for members unless they are in the VIP's network.
+
+        As HandleNetworkDelta of octavia/controller/worker/v2/tasks/
+        network_tasks.py does it for the amphora.
+        """
+        wanted = self._driver.get_subnet(subnet).network_id
+        plugged = {each.network_id for each in self._of_members(balancer)}
+        if wanted not in {network, *plugged}:
+            self._driver.create_port(
+                wanted,
+                name=_member_port(balancer),
+                fixed_ips=[{"subnet_id": subnet}],
+            )
+
+    def _of_members(self, balancer: str) -> list[Any]:
+        proxy = self._driver.network_proxy
+        return list(proxy.ports(name=_member_port(balancer)))
+
+
+def _member_port(balancer: str) -> str:
+    """Return the name of a port; the real one has the amphora's UUID."""
+    return f"octavia-lb-member-{balancer}"
+
+
+def _plug(connection: psycopg2.extensions.connection, ports: Ports) -> None:
+    """Connect load balancers to the networks of their new members."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ELSEWHERE)
+        for balancer, subnet, network in cursor.fetchall():
+            ports.plug(balancer, subnet, network)
 
 
 def _delete(connection: psycopg2.extensions.connection, ports: Ports) -> None:
@@ -144,9 +195,8 @@ def _delete(connection: psycopg2.extensions.connection, ports: Ports) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_GOING)
         going = cursor.fetchall()
-        for _, port in going:
-            if port:
-                ports.delete(port)
+        for balancer, port in going:
+            ports.delete(balancer, port)
         if going:
             cursor.execute(_GONE, ([balancer for balancer, _ in going],))
 

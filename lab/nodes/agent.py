@@ -89,7 +89,9 @@ class Agent:
         found += balancers.namespaces(
             self._prefix,
             self._folder,
+            self._bridge,
             vips,
+            ports,
             wishes.rows(octavia, wishes.LISTENERS, wishes.Listener),
             cidrs,
             wishes.rows(octavia, wishes.POOLS, wishes.Pool),

@@ -21,6 +21,8 @@ _ALGORITHMS = {
     "SOURCE_IP_PORT": "source",
 }
 _HTTPS = {"HTTPS"}
+#: Name of a port for members outside the VIP's network, before the UUID.
+_MEMBER = "octavia-lb-member-"
 #: haproxy's word for the state of a member -> Octavia's.
 _STATES = {
     "UP": "ONLINE",
@@ -33,7 +35,9 @@ _STATES = {
 def namespaces(
     prefix: str,
     folder: pathlib.Path,
+    external: str,
     vips: Mapping[str, wishes.Port],
+    ports: Iterable[wishes.Port],
     listeners: Iterable[wishes.Listener],
     cidrs: Mapping[str, Sequence[str]],
     pools: Iterable[wishes.Pool],
@@ -42,17 +46,23 @@ def namespaces(
     """Return the namespaces of load balancers.
 
     :param folder: for sockets
+    :param external: the bridge of the network of floating IPs
     :param vips: load balancer -> the port of its VIP
+    :param ports: those for members elsewhere have their names among these
     :param cidrs: listener -> networks that may use it; none: all
     """
     listeners, pools, members = [*listeners], [*pools], [*members]
     found = []
     for balancer, port in sorted(vips.items()):
         name = names.balancer_namespace(prefix, balancer)
-        bridge = names.network_bridge(prefix, port.network)
-        address = f"{port.address}/{port.cidr.rpartition('/')[2]}"
-        outer = names.machine_link(prefix, port.id)
-        leg = wishes.Leg("vip", outer, port.mac, bridge, frozenset({address}))
+        inside = [each for each in ports if each.name == _MEMBER + balancer]
+        legs = [
+            wishes.leg(prefix, port, "vip", external if port.external else ""),
+            *(
+                wishes.leg(prefix, each, f"m{number}")
+                for number, each in enumerate(sorted(inside))
+            ),
+        ]
         own = [each for each in listeners if each.balancer == balancer]
         parts = [_head(folder / name)]
         parts += [
@@ -71,7 +81,7 @@ def namespaces(
         ]
         text = "\n".join(parts) if own else ""
         found.append(
-            wishes.Namespace(name, (leg,), port.gateway, haproxy=text)
+            wishes.Namespace(name, tuple(legs), port.gateway, haproxy=text)
         )
     return found
 

@@ -28,6 +28,8 @@ class Port(NamedTuple):
     address: str
     cidr: str
     gateway: str | None
+    name: str
+    external: bool
 
 
 class FloatingIp(NamedTuple):
@@ -88,9 +90,11 @@ class Member(NamedTuple):
 
 PORTS = """
 SELECT p.id, p.network_id, p.mac_address, p.device_owner, p.device_id,
-       p.status, a.ip_address, s.cidr, s.gateway_ip
+       p.status, a.ip_address, s.cidr, s.gateway_ip, p.name,
+       e.network_id IS NOT NULL
 FROM ports p JOIN ipallocations a ON a.port_id = p.id
      JOIN subnets s ON s.id = a.subnet_id
+     LEFT JOIN externalnetworks e ON e.network_id = p.network_id
 WHERE p.device_owner LIKE 'compute:%' OR p.device_owner = 'Octavia'
       OR p.device_owner LIKE 'network:router%'
 """
@@ -181,7 +185,11 @@ def _with_prefix(port: Port) -> str:
     return f"{port.address}/{port.cidr.rpartition('/')[2]}"
 
 
-def _leg(prefix: str, port: Port, name: str, external: str = "") -> Leg:
+def leg(prefix: str, port: Port, name: str, external: str = "") -> Leg:
+    """Return the link of a port.
+
+    :param external: this host's bridge, if the port is in its network
+    """
     return Leg(
         name=name,
         outer=names.machine_link(prefix, port.id),
@@ -214,7 +222,7 @@ def routers(
         inside = sorted(each for each in own if each.owner == _INTERFACE)
         outside = [each for each in own if each.owner == _GATEWAY]
         legs = [
-            _leg(prefix, each, f"i{number}")
+            leg(prefix, each, f"i{number}")
             for number, each in enumerate(inside)
         ]
         gateway = None
@@ -222,10 +230,10 @@ def routers(
         if outside:
             gateway = outside[0].gateway
             public = sorted(floating[router])
-            leg = _leg(prefix, outside[0], "external", external)
+            way = leg(prefix, outside[0], "external", external)
             more = {f"{each.address}/32" for each in public}
             legs.append(
-                dataclasses.replace(leg, addresses=leg.addresses | more)
+                dataclasses.replace(way, addresses=way.addresses | more)
             )
             cidrs = sorted({each.cidr for each in inside})
             rules = translation(outside[0].address, public, cidrs)

@@ -22,7 +22,7 @@ _PORT = "509fb6a0-f4cc-492f-8af5-03dd588677d5"
 _MAC = "fa:16:3e:e1:45:95"
 
 
-def port(**changed: str | None) -> wishes.Port:
+def port(**changed: str | bool | None) -> wishes.Port:
     """Return a port of a router in a tenant's network."""
     fields = {
         "id": _PORT,
@@ -34,6 +34,8 @@ def port(**changed: str | None) -> wishes.Port:
         "address": "10.0.0.1",
         "cidr": "10.0.0.0/24",
         "gateway": "10.0.0.1",
+        "name": "",
+        "external": False,
     }
     return wishes.Port(**(fields | changed))  # type: ignore[arg-type]
 
@@ -135,7 +137,9 @@ class BalancerTest(unittest.TestCase):
         (found,) = balancers.namespaces(
             "l1",
             pathlib.Path("/run/lab"),
+            "ext",
             {"b": port(owner="Octavia", address="10.0.0.9")},
+            [],
             [wishes.Listener("l", "b", 6443, "p", -1, 50000, 60000, 5000)],
             {"l": cidrs},
             [
@@ -166,6 +170,43 @@ backend p
     server m 10.0.0.5:6443 weight 1 check inter 10s fall 3 rise 2
 """,
             self.configured(["192.0.2.0/24", "10.0.0.0/24"], "TCP"),
+        )
+
+    def test_a_vip_elsewhere_has_a_port_in_the_members_network(self) -> None:
+        vip = port(
+            id="7c5f2d6e-1111",
+            owner="Octavia",
+            address="198.51.100.9",
+            cidr="198.51.100.0/24",
+            network="outside",
+            external=True,
+            gateway="198.51.100.1",
+        )
+        ports = [
+            port(owner="Octavia", name="octavia-lb-member-b"),
+            port(owner="Octavia", name="octavia-lb-member-c"),
+        ]
+        (found,) = balancers.namespaces(
+            "l1",
+            pathlib.Path("/run"),
+            "ext",
+            {"b": vip},
+            ports,
+            [],
+            {},
+            [],
+            [],
+        )
+        self.assertEqual("198.51.100.1", found.gateway)
+        self.assertEqual(
+            [
+                ("vip", "ext", {"198.51.100.9/24"}, True),
+                ("m0", "l1b9315b1f3dc", {"10.0.0.1/24"}, False),
+            ],
+            [
+                (each.name, each.bridge, set(each.addresses), each.external)
+                for each in found.legs
+            ],
         )
 
     def test_without_cidrs_all_may_connect(self) -> None:

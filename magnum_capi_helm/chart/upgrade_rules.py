@@ -241,6 +241,7 @@ KEPT_PATHS: tuple[str, ...] = (
     "apiServer.floatingIP",
     "apiServer.loadBalancerAvailabilityZone",
     "apiServer.loadBalancerFlavor",
+    "apiServer.loadBalancerNetwork",
     "apiServer.loadBalancerProvider",
     "apiServer.port",
     "clusterNetworking.allowAllInClusterTraffic",
@@ -402,6 +403,7 @@ _KEPT_LABELS: tuple[labels.Label[Any], ...] = (
     api_server.FIXED_IP,
     api_server.LB_FLAVOR,
     api_server.LB_ZONE,
+    api_server.LB_NETWORK,
     networking.DOMAIN,
 )
 

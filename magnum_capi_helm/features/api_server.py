@@ -131,6 +131,15 @@ LB_ZONE = TOPIC.text(
     becomes=("apiServer.loadBalancerAvailabilityZone",),
     charts=(versions.Range(since="0.11.0"),),
 )
+LB_NETWORK = TOPIC.text(
+    "api_server_network",
+    "the name or UUID of a network",
+    help="Network of the load balancer's address, such as one that the "
+    "management cluster reaches. Give master_lb_floating_ip_enabled=false "
+    "with it. Default: the network of the cluster.",
+    becomes=("apiServer.loadBalancerNetwork.id",),
+    charts=(versions.Range(since="0.11.0"),),
+)
 CERT_SANS: labels.Label[tuple[str, ...]] = TOPIC.label(
     "api_server_cert_sans",
     label_types.HOSTS,
@@ -166,6 +175,9 @@ def _check(cluster: cluster_spec.Cluster) -> None:
         )
     if not api.load_balancer:
         _check_bare(cluster)
+    elif settings[LB_NETWORK] and api.floating_ip:
+        # Neutron gives none to a port of an external network.
+        raise settings.refused(LB_NETWORK, f"it with {FLOATING_IP.name}=false")
     elif settings[LB_PROVIDER] == _OVN and topic.is_given(
         settings, ALLOWED_CIDRS
     ):
@@ -185,7 +197,7 @@ def _check_bare(cluster: cluster_spec.Cluster) -> None:
             ALLOWED_CIDRS,
             "it with master_lb_enabled: only a load balancer can filter",
         )
-    for label in (LB_FLAVOR, LB_ZONE):
+    for label in (LB_FLAVOR, LB_ZONE, LB_NETWORK):
         if topic.is_given(settings, label):
             raise settings.refused(label, "it with master_lb_enabled")
     if cluster.api.floating_ip:
@@ -232,7 +244,7 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
             ALLOWED_CIDRS,
             CERT_SANS,
             LOG_LEVEL,
-            *((LB_FLAVOR, LB_ZONE) if api.load_balancer else ()),
+            *((LB_FLAVOR, LB_ZONE, LB_NETWORK) if api.load_balancer else ()),
         ),
     }
 

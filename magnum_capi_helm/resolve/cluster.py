@@ -43,6 +43,7 @@ def resolve(
     chart = requested_labels.wanted_chart(cluster_labels)
     if _api_server(cluster, cluster_labels).load_balancer:
         _check_balancer(cluster_labels, cloud)
+        cluster_labels = network.with_balancers_network(cluster_labels, cloud)
     return look_up(cluster, cluster_labels, chart, cloud, release)
 
 

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import dataclasses
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
+from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -52,6 +54,23 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
         fixed_subnet_id=chosen.id if chosen else None,
         dns_nameservers=_split(template.dns_nameserver),
         subnet_cidrs=tuple(sorted(each.cidr for each in used)),
+    )
+
+
+def with_balancers_network(
+    cluster_labels: labels.Values, cloud: catalogue.Cloud
+) -> labels.Values:
+    """Return the labels with the UUID of the load balancer's network.
+
+    :raises InvalidInput: not there, or several have that name
+    """
+    label = api_server.LB_NETWORK
+    if not (ref := cluster_labels[label]):
+        return cluster_labels
+    with errors.in_field(f"label {label.name}"):
+        found = {label.name: cloud.network(ref)}
+    return dataclasses.replace(
+        cluster_labels, values={**cluster_labels.values, **found}
     )
 
 

@@ -17,18 +17,19 @@ _SERVER = {
     "allowedCIDRs": ["192.0.2.0/24"],
     "loadBalancerFlavor": "ha",
     "loadBalancerAvailabilityZone": "az1",
+    "loadBalancerNetwork": {"id": "net-1"},
 }
 _FIELD = "spec.apiServerLoadBalancer"
 
 #: Version of the chart -> fields of the load balancer that are patched.
 _PATCHED = {
     "0.10.1": (),
-    "0.11.0": ("allowedCIDRs", "availabilityZone"),
-    "0.11.2": ("allowedCIDRs", "availabilityZone"),
-    "0.12.0": ("allowedCIDRs", "flavor", "availabilityZone"),
-    "0.23.0": ("allowedCIDRs", "flavor", "availabilityZone"),
-    "0.24.0": ("flavor", "availabilityZone"),
-    "0.27.0": ("flavor", "availabilityZone"),
+    "0.11.0": ("allowedCIDRs", "availabilityZone", "network"),
+    "0.11.2": ("allowedCIDRs", "availabilityZone", "network"),
+    "0.12.0": ("allowedCIDRs", "flavor", "availabilityZone", "network"),
+    "0.23.0": ("allowedCIDRs", "flavor", "availabilityZone", "network"),
+    "0.24.0": ("flavor", "availabilityZone", "network"),
+    "0.27.0": ("flavor", "availabilityZone", "network"),
 }
 
 
@@ -61,11 +62,15 @@ class PatchesTest(base.BaseTestCase):
             )
 
     def test_a_label_is_allowed_where_its_value_applies(self) -> None:
-        for label in (api_server.LB_FLAVOR, api_server.LB_ZONE):
+        for label in (
+            api_server.LB_FLAVOR,
+            api_server.LB_ZONE,
+            api_server.LB_NETWORK,
+        ):
             [row] = [
                 each
                 for each in patches.table()
-                if each.value == label.becomes[0]
+                if label.becomes[0].startswith(each.value)
             ]
             for version in versions.known_charts():
                 self.assertEqual(

@@ -39,6 +39,7 @@ _ROWS: tuple[tuple[str, Any, Any], ...] = (
     ("clusterNetworking.disableExternalNetwork", None, True),
     ("apiServer.loadBalancerAvailabilityZone", None, "az1"),
     ("apiServer.loadBalancerFlavor", "small", "ha"),
+    ("apiServer.loadBalancerNetwork", {"id": "a"}, {"id": "b"}),
     ("clusterNetworking.externalNetworkId", "net-1", "net-2"),
     ("clusterNetworking.internalNetwork.networkFilter", {"id": "a"}, None),
     ("clusterNetworking.internalNetwork.nodeCidr", "10.0.0.0/24", None),

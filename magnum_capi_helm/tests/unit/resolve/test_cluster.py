@@ -10,6 +10,7 @@ import uuid
 from magnum_capi_helm import features
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.features import api_server
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
@@ -107,6 +108,18 @@ class ResolveTest(ResolveTestCase):
         )
         self.assertEqual("net-2", found.network.fixed_id)
         self.assertEqual("sub-2", found.network.fixed_subnet_id)
+
+    def test_the_network_of_the_api_becomes_its_uuid(self) -> None:
+        found = self.resolve(
+            labels={
+                "api_server_network": "public",
+                "master_lb_floating_ip_enabled": "false",
+            }
+        )
+        self.assertEqual("net-1", found.labels[api_server.LB_NETWORK])
+        self.assertEqual(
+            "public", found.labels.given(api_server.LB_NETWORK)[1]
+        )
 
     def test_name_servers_are_a_list(self) -> None:
         found = self.resolve({"dns_nameserver": "192.0.2.1, 192.0.2.2"})

@@ -14,6 +14,10 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
     "api_server_log_level": ("4", {}),
     "api_server_lb_flavor": ("ha", {}),
     "api_server_lb_availability_zone": ("az1", {}),
+    "api_server_network": (
+        "management",
+        {"master_lb_floating_ip_enabled": "false"},
+    ),
 }
 
 #: label -> a value that no user may give
@@ -26,4 +30,8 @@ REFUSED: dict[str, str] = {
     "api_server_log_level": "debug",
 }
 
-ANY_TEXT = {"api_server_lb_flavor": "", "api_server_lb_availability_zone": ""}
+ANY_TEXT = {
+    "api_server_lb_flavor": "",
+    "api_server_lb_availability_zone": "",
+    "api_server_network": "",
+}

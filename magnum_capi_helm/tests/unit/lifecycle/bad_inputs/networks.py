@@ -162,6 +162,26 @@ API: bad_inputs.Table = {
         "availability zone. It is 'az9'; Octavia has az1",
         labels={"api_server_lb_availability_zone": "az9"},
     ),
+    "a network of the API that is not there": bad_inputs.Input(
+        "label api_server_network: there is no such network; choose one of "
+        "`openstack network list`. It is 'management'",
+        labels={
+            "api_server_network": "management",
+            "master_lb_floating_ip_enabled": "false",
+        },
+    ),
+    "a network of the API and a floating IP": bad_inputs.Input(
+        "label api_server_network: give it with "
+        "master_lb_floating_ip_enabled=false. It is 'public'",
+        labels={"api_server_network": "public"},
+    ),
+    "a network of no load balancer": bad_inputs.Input(
+        "label api_server_network: give it with master_lb_enabled. It is "
+        "'public'",
+        labels={"api_server_network": "public"},
+        fields={"master_lb_enabled": False},
+        options={"api_load_balancer": "requested"},
+    ),
     "neither a load balancer nor a floating IP": bad_inputs.Input(
         "the Kubernetes API has neither a load balancer nor a floating IP: "
         "give master_lb_enabled, master_lb_floating_ip_enabled=true, or "

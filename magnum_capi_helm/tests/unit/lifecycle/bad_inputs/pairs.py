@@ -122,6 +122,15 @@ CHARTS: bad_inputs.Table = {
         labels={"api_server_lb_availability_zone": "az1"},
         chart="0.10.1",
     ),
+    "the network of a load balancer": bad_inputs.Input(
+        "label api_server_network: give it with a chart version that applies "
+        "it. It is 'public'; charts 0.11.0 and later do, and this is 0.10.1",
+        labels={
+            "api_server_network": "public",
+            "master_lb_floating_ip_enabled": "false",
+        },
+        chart="0.10.1",
+    ),
     "encryption in etcd": bad_inputs.Input(
         "label etcd_encryption_enabled: give it with a chart version that "
         "applies it. It is 'true'; charts 0.16.0 and later do, and this is "

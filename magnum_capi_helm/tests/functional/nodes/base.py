@@ -21,15 +21,19 @@ import fixtures
 import requests
 
 from lab.demo import workload
+from lab.nodes import machine as machines
 from lab.nodes import mode
 from lab.nodes import programs as node_programs
 from lab.nodes import system
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import project
 from magnum_capi_helm.tests.functional import records
 from magnum_capi_helm.tests.functional import test_resize
+from magnum_capi_helm.tests.functional.nodes import inside
 
 #: The image that clusters begin with, and the one that they are upgraded to.
 OLDER, *_, NEWER = map(system.name, node_programs.kubernetes())
@@ -167,6 +171,36 @@ class NodesCase(test_resize.ResizeCase):
     def node_of(self, machine: view.Object) -> str:
         """Return the name of a machine's node."""
         return str(view.status_of(machine)["nodeRef"]["name"])
+
+    def address_of(self, node: str) -> str:
+        """Return the fixed address of a node."""
+        [found] = [
+            each["address"]
+            for each in view.status_of(self.nodes()[node])["addresses"]
+            if each["type"] == "InternalIP"
+        ]
+        return str(found)
+
+    def foreign_machine(self) -> machines.Machine:
+        """Return a machine of another project.
+
+        Its network has the same addresses as the cluster's.
+        """
+        other = magnum_api.keystone_session("other")
+        theirs = project.Project(self, other)
+        name = self.unique("foreign")
+        subnet = theirs.network(name, cidr="10.0.0.0/24")
+        theirs.router(name, subnet)
+        theirs.server(name, OLDER, subnet)
+        found = inside.machine_of(name)
+        # Keystone answers, though without TLS.
+        cloud = mode.ADDRESS, 5000
+        self.until(
+            lambda: inside.connects(found, *cloud) == "closed",
+            120,
+            lambda: inside.connects(found, *cloud),
+        )
+        return found
 
     @contextlib.contextmanager
     def forwarded(self, pod: str, port: int) -> Iterator[int]:

@@ -15,14 +15,11 @@ from cryptography import x509
 from keystoneauth1 import exceptions as ka_exceptions
 from keystoneauth1.identity import v3
 
-from lab.nodes import machine
 from lab.nodes import mode
-from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base as lab_case
 from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
-from magnum_capi_helm.tests.functional import project
 from magnum_capi_helm.tests.functional.nodes import base
 from magnum_capi_helm.tests.functional.nodes import inside
 
@@ -285,36 +282,6 @@ class ApiTest(base.NodesCase):
             "a machine of another project: the API's load balancer closes "
             "the connection, and the node's address is not there"
         )
-
-    def address_of(self, node: str) -> str:
-        """Return the fixed address of a node."""
-        [found] = [
-            each["address"]
-            for each in view.status_of(self.nodes()[node])["addresses"]
-            if each["type"] == "InternalIP"
-        ]
-        return str(found)
-
-    def foreign_machine(self) -> machine.Machine:
-        """Return a machine of another project.
-
-        Its network has the same addresses as the cluster's.
-        """
-        other = magnum_api.keystone_session("other")
-        theirs = project.Project(self, other)
-        name = self.unique("foreign")
-        subnet = theirs.network(name, cidr="10.0.0.0/24")
-        theirs.router(name, subnet)
-        theirs.server(name, base.OLDER, subnet)
-        found = inside.machine_of(name)
-        # Keystone answers, though without TLS.
-        cloud = mode.ADDRESS, 5000
-        self.until(
-            lambda: inside.connects(found, *cloud) == "closed",
-            120,
-            lambda: inside.connects(found, *cloud),
-        )
-        return found
 
     # Certificates
 

@@ -118,7 +118,8 @@ class ResolveTest(ResolveTestCase):
         )
         self.assertEqual("net-1", found.labels[api_server.LB_NETWORK])
         self.assertEqual(
-            "public", found.labels.given(api_server.LB_NETWORK)[1]
+            ("api_server_network", "public"),
+            found.labels.given(api_server.LB_NETWORK),
         )
 
     def test_name_servers_are_a_list(self) -> None:

@@ -39,7 +39,7 @@ _OPEN = re.compile(
     r"|clusterAnnotations|machineMetadata|nodeLabels|additionalBlockDevices"
     r"|values|cloudConfig|admissionConfiguration|networkFilter|subnetFilter"
     r"|machineRootVolume|ports|extraArgs|blockDevice|defaultStorageClass"
-    r"|additionalStorageClasses|rolloutStrategy|custom"
+    r"|additionalStorageClasses|rolloutStrategy|custom|loadBalancerNetwork"
     r"|healthCheck\.spec)(\..*)?"
 )
 

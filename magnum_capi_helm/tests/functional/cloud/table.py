@@ -71,6 +71,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
         "node_taints",
         "registry_mirrors",
     ),
+    "A test with real nodes shows it.": ("api_server_network",),
     "It is about networks inside of the cluster.": (
         "dns_cluster_domain",
         "pods_cidr",

@@ -85,8 +85,8 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         f"{_LIFECYCLE}.test_health.RecoveryTest.test_a_refused_update_recovers",
     ),
     "M3 a refused rotation of the CA loses the references": (
-        f"{_CLOUD}.test_certificates.RotationTest."
-        "test_the_old_references_and_certificates_are_kept",
+        f"{_LIFECYCLE}.test_rotate_ca.RefusalTest."
+        "test_a_cluster_that_is_not_healthy",
     ),
     "M4 two of four certificates are left behind": (
         f"{_CLOUD}.test_certificates.CertificatesTest."

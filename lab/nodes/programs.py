@@ -94,6 +94,14 @@ _RUNTIME = (
         "metrics",
     ),
 )
+#: Programs that users run beside kubectl.
+CLIENTS = (
+    Program(
+        "client-keystone-auth",
+        f"{_OPENSTACK}/client-keystone-auth",
+        "openstack",
+    ),
+)
 #: Kubernetes' own tests of clusters, and what they need.
 CONFORMANCE = (
     Program("e2e.test", f"{_KUBERNETES}/test/e2e", "1.36", suite=True),

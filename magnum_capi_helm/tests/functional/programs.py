@@ -87,10 +87,18 @@ def openstack(*words: str) -> str:
     return run(program, *words, env=environment, seconds=300)
 
 
-def kubectl(config: pathlib.Path, *words: str, given: str = "") -> str:
-    """Return the output of ``kubectl``, with a user's kubeconfig."""
+def kubectl(
+    config: pathlib.Path,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    given: str = "",
+) -> str:
+    """Return the output of ``kubectl``, with a user's kubeconfig.
+
+    :param env: for the plugin that the kubeconfig names
+    """
     program = str(LAB / "bin" / "kubectl")
-    return run(program, f"--kubeconfig={config}", *words, given=given)
+    return run(program, f"--kubeconfig={config}", *words, env=env, given=given)
 
 
 def lab(*words: str, seconds: float = 180) -> str:

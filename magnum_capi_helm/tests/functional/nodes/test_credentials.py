@@ -23,6 +23,7 @@ import yaml
 
 from lab.demo import workload
 from lab.nodes import mode
+from lab.nodes import programs as node_programs
 from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
@@ -55,6 +56,7 @@ class CredentialsTest(base.NodesCase):
 
     def setUp(self) -> None:
         super().setUp()
+        node_programs.build(print, node_programs.CLIENTS)
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.issuer = issuer.Issuer(mode.ADDRESS, folder)
         self.addCleanup(self.issuer.close)
@@ -65,6 +67,7 @@ class CredentialsTest(base.NodesCase):
         self.record("a cluster with one worker is complete")
         # Without its webhook the API server answers 500 instead of 403.
         self.tokens_of_keystone_are_accepted()
+        self.kubectl_logs_in_with_keystone()
         self.tokens_of_the_issuer_are_accepted()
         self.a_rotated_credential_makes_load_balancers()
         self.a_deletion_leaves_nothing()
@@ -198,6 +201,10 @@ class CredentialsTest(base.NodesCase):
 
     def token_of(self, role: str) -> str:
         """Return a token of a new user with a role in the project."""
+        return self.token(self.user_with(role))
+
+    def user_with(self, role: str) -> str:
+        """Return the id of a new user with a role in the project."""
         with contextlib.suppress(ka_exceptions.Conflict):
             # A role of no domain, unless it is there.
             role_id = self.keystone.post("role", name=role, domain_id=None)
@@ -206,20 +213,86 @@ class CredentialsTest(base.NodesCase):
             "user", name=self.unique("user"), password=people.PASSWORD
         )
         self.addCleanup(self.keystone.delete, f"/users/{made}")
+        self.keystone.put(self.assignment(made, role))
+        return made
+
+    def assignment(self, user: str, role: str) -> str:
+        """Return the path of a user's role in the project."""
         project_id = self.magnum.session.get_project_id()
-        self.keystone.put(
-            f"/projects/{project_id}/users/{made}/roles/"
+        return (
+            f"/projects/{project_id}/users/{user}/roles/"
             f"{self.keystone.role(role)}"
         )
+
+    def token(self, user: str) -> str:
+        """Return a token of a user for the project."""
         found = people.magnum(
             v3.Password(
                 auth_url=magnum_api.KEYSTONE,
-                user_id=made,
+                user_id=user,
                 password=people.PASSWORD,
-                project_id=project_id,
+                project_id=self.magnum.session.get_project_id(),
             )
         )
         return str(found.session.get_token())
+
+    def kubectl_logs_in_with_keystone(self) -> None:
+        """Both ways of the guide, and the end of each."""
+        user = self.user_with("k8s_viewer")
+        token = self.token(user)
+        config = self.keystone_kubeconfig()
+        self.assertNotIn("client-", config.read_text())
+        given = {"OS_TOKEN": token}
+        self.assertEqual("", refusal(config, "pods", given))
+        self.assertIn("Forbidden", refusal(config, "secrets", given))
+        requests.delete(
+            f"{magnum_api.KEYSTONE}/auth/tokens",
+            headers={"X-Auth-Token": token, "X-Subject-Token": token},
+            timeout=30,
+        ).raise_for_status()
+        began = time.monotonic()
+        last = self.until(lambda: refusal(config, "pods", given), 300)
+        self.assertIn("must be logged in", last)
+        self.record(
+            "kubectl without a certificate: a revoked token is refused after "
+            f"{time.monotonic() - began:.0f} s"
+        )
+        self.plugin_logs_in(config, user)
+
+    def plugin_logs_in(self, config: pathlib.Path, user: str) -> None:
+        """``client-keystone-auth``, until its user loses the role."""
+        plugin = node_programs.BIN / node_programs.CLIENTS[0].path
+        programs.kubectl(
+            config,
+            *("config", "set-credentials", "keystone"),
+            f"--exec-command={plugin}",
+            "--exec-api-version=client.authentication.k8s.io/v1beta1",
+            "--exec-interactive-mode=Never",
+        )
+        programs.kubectl(
+            config, "config", "set-context", "--current", "--user=keystone"
+        )
+        given = {
+            "OS_AUTH_URL": magnum_api.KEYSTONE,
+            "OS_USER_ID": user,
+            "OS_PASSWORD": people.PASSWORD,
+            "OS_PROJECT_ID": str(self.magnum.session.get_project_id()),
+        }
+        self.assertEqual("", refusal(config, "pods", given))
+        self.assertIn("Forbidden", refusal(config, "secrets", given))
+        self.keystone.delete(self.assignment(user, "k8s_viewer"))
+        self.assertIn(
+            "Invalid user credentials", refusal(config, "pods", given)
+        )
+        self.record("client-keystone-auth logs in, until the role is gone")
+
+    def keystone_kubeconfig(self) -> pathlib.Path:
+        """``openstack coe cluster config --use-keystone``."""
+        folder = self.kubeconfig.with_name("keystone")
+        folder.mkdir()
+        words = ("coe", "cluster", "config", self.uuid, "--use-keystone")
+        programs.openstack(*words, "--dir", str(folder))
+        return folder / "config"
 
     # The credential
 
@@ -292,3 +365,15 @@ def answers(address: str) -> bool:
         return requests.get(url, timeout=5).ok
     except requests.RequestException:
         return False
+
+
+def refusal(config: pathlib.Path, kind: str, env: dict[str, str]) -> str:
+    """Return why ``kubectl get`` is refused; empty: it is not.
+
+    :param env: of the plugin that the kubeconfig names
+    """
+    try:
+        programs.kubectl(config, "get", kind, env=env)
+    except AssertionError as error:
+        return str(error)
+    return ""

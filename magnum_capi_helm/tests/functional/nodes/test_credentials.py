@@ -139,6 +139,9 @@ class CredentialsTest(base.NodesCase):
         )
         self.until(lambda: api.call(_PODS, token=good).status_code == 200, 30)
         self.assertEqual(403, api.call(_SECRETS, token=good).status_code)
+        config, given = self.shared_kubeconfig("issuer"), {"OS_TOKEN": good}
+        self.assertEqual("", refusal(config, "pods", given))
+        self.assertIn("Forbidden", refusal(config, "secrets", given))
         stranger = self.issuer.token(**{**usual, "roles": []})
         self.assertEqual(403, api.call(_PODS, token=stranger).status_code)
         self.record("a token of an issuer is accepted, six others get 401")
@@ -240,7 +243,7 @@ class CredentialsTest(base.NodesCase):
         """Both ways of the guide, and the end of each."""
         user = self.user_with("k8s_viewer")
         token = self.token(user)
-        config = self.keystone_kubeconfig()
+        config = self.shared_kubeconfig("keystone")
         self.assertNotIn("client-", config.read_text())
         given = {"OS_TOKEN": token}
         self.assertEqual("", refusal(config, "pods", given))
@@ -286,9 +289,9 @@ class CredentialsTest(base.NodesCase):
         )
         self.record("client-keystone-auth logs in, until the role is gone")
 
-    def keystone_kubeconfig(self) -> pathlib.Path:
-        """``openstack coe cluster config --use-keystone``."""
-        folder = self.kubeconfig.with_name("keystone")
+    def shared_kubeconfig(self, name: str) -> pathlib.Path:
+        """``openstack coe cluster config --use-keystone``, in a new folder."""
+        folder = self.kubeconfig.with_name(name)
         folder.mkdir()
         words = ("coe", "cluster", "config", self.uuid, "--use-keystone")
         programs.openstack(*words, "--dir", str(folder))

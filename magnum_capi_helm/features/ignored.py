@@ -20,7 +20,6 @@ _SAME: dict[str, tuple[str | bool, ...]] = {
     "calico_ipv4pool_ipip": ("Off", "Never"),
     "cert_manager_api": (True,),
     "cgroup_driver": ("systemd",),
-    "cilium_hubble_ui_enabled": (False,),
     "cloud_provider_enabled": (True,),
     "container_runtime": ("containerd",),
     "different_failure_domain": (False,),
@@ -72,9 +71,6 @@ _FUNCTIONAL: dict[str, tuple[str, ...]] = {
         "selinux_mode",
     ),
     "the chart lets calico connect pods by VXLAN": ("calico_ipv4pool_ipip",),
-    "the driver does not configure Hubble; operators can, in overlays": (
-        "cilium_hubble_ui_enabled",
-    ),
     "the OpenStack cloud controller manager is part of every cluster": (
         "cloud_provider_enabled",
     ),

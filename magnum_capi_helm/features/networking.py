@@ -24,6 +24,8 @@ CNIS = ("calico", "cilium")
 
 INTERNAL = "clusterNetworking.internalNetwork"
 
+_CILIUM = "addons.cni.cilium.release.values"
+
 #: Where charts read name servers. The versions in between ignore them.
 NAME_SERVERS = {
     versions.Range(until="0.10.1"): "clusterNetworking.dnsNameservers",
@@ -169,6 +171,15 @@ def _check_room(cluster: cluster_spec.Cluster) -> None:
         )
 
 
+HUBBLE = TOPIC.switch(
+    "cilium_hubble_ui_enabled",
+    help="Install Hubble's web interface and its relay, which show the "
+    "traffic of pods. The label needs network_driver=cilium.",
+    becomes=(
+        f"{_CILIUM}.hubble.relay.enabled",
+        f"{_CILIUM}.hubble.ui.enabled",
+    ),
+)
 DOMAIN = TOPIC.label(
     "dns_cluster_domain",
     label_types.DOMAIN,
@@ -219,8 +230,10 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         "addons.cni.type": cluster.cni,
         **topic.changed(settings, PODS, SERVICES, DOMAIN),
     }
+    if cluster.cni == "cilium":
+        leaves.update(topic.changed(settings, HUBBLE))
     if len(settings[PODS]) > 1:
-        leaves["addons.cni.cilium.release.values.ipv6.enabled"] = True
+        leaves[f"{_CILIUM}.ipv6.enabled"] = True
     if not is_made(network):
         leaves[f"{INTERNAL}.networkFilter.id"] = network.fixed_id
         leaves[f"{INTERNAL}.subnetFilter.id"] = network.fixed_subnet_id
@@ -300,11 +313,20 @@ def _check_name_servers(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-def _check(cluster: cluster_spec.Cluster) -> None:
-    """Refuse ranges that no cluster works with.
+def _check_cni(cluster: cluster_spec.Cluster) -> None:
+    """Refuse settings of a network plugin that the cluster does not have."""
+    settings = cluster.labels
+    wanted = settings[HUBBLE] and topic.is_given(settings, HUBBLE)
+    if wanted and cluster.cni != "cilium":
+        raise settings.refused(HUBBLE, "it with network_driver=cilium")
 
-    :raises InvalidInput: naming the labels or fields and their ranges
+
+def _check(cluster: cluster_spec.Cluster) -> None:
+    """Refuse ranges and settings that no cluster works with.
+
+    :raises InvalidInput: naming the labels or fields and their values
     """
+    _check_cni(cluster)
     _check_families(cluster)
     _check_overlap(cluster)
     _check_room(cluster)

@@ -160,7 +160,7 @@ MAGNUM_CLUSTER_API: dict[str, str] = {
     "calico_ipv4pool": "alias of pods_cidr",
     "cilium_tag": FUNCTIONAL,
     "cilium_ipv4pool": "alias of pods_cidr",
-    "cilium_hubble_ui_enabled": FUNCTIONAL,
+    "cilium_hubble_ui_enabled": DECLARED,
     "service_cluster_ip_range": DECLARED,
     "dns_cluster_domain": DECLARED,
     "fixed_subnet_cidr": DECLARED,

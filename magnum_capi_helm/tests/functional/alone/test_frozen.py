@@ -91,5 +91,5 @@ def _labels() -> dict[str, str]:
     return {
         name: value
         for name, value in wanted.items()
-        if name != "capi_helm_chart_version"
+        if name not in ("capi_helm_chart_version", "network_driver")
     }

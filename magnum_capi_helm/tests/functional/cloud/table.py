@@ -73,6 +73,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
     ),
     "A test with real nodes shows it.": ("api_server_network",),
     "It is about networks inside of the cluster.": (
+        "cilium_hubble_ui_enabled",
         "dns_cluster_domain",
         "pods_cidr",
         "service_cluster_ip_range",

@@ -77,13 +77,18 @@ def _row(name: str, role: str, count: int, image: str) -> Any:
 
 
 def resolved(given: dict[str, str]) -> cluster_spec.Cluster:
-    """A cluster of a template with these labels."""
+    """A cluster of a template with these labels.
+
+    :param given: "network_driver" is the field of that name
+    """
+    given = dict(given)
+    network_driver = given.pop("network_driver", "calico")
     # An image that says its version needs no label to say it.
     image = "bare" if nodes.KUBE_TAG.name in given else "ubuntu"
     template = types.SimpleNamespace(
         name="small",
         labels=given,
-        network_driver="calico",
+        network_driver=network_driver,
         external_network_id=None,
         fixed_network=None,
         fixed_subnet=None,

@@ -58,7 +58,6 @@ class OtherDriversTest(base.BaseTestCase):
     def test_values_that_ask_for_what_is_there_anyway(self) -> None:
         rows: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
             # label, values that change nothing, values that would
-            ("cilium_hubble_ui_enabled", ("false", "False", "0"), ("true",)),
             ("cloud_provider_enabled", ("true", "1"), ("false", "0")),
             ("cert_manager_api", ("True",), ("False",)),
             ("prometheus_adapter_enabled", ("no",), ("yes",)),

@@ -12,6 +12,7 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import specs
 
 
@@ -159,6 +160,27 @@ class NetworksTest(base.BaseTestCase):
             },
             found["addons"]["cni"],
         )
+
+    def test_hubble_is_a_part_of_cilium(self) -> None:
+        hubble = {"relay": {"enabled": True}, "ui": {"enabled": True}}
+        for cni, expected in (
+            ("calico", {"type": "calico"}),
+            (
+                "cilium",
+                {
+                    "type": "cilium",
+                    "cilium": {"release": {"values": {"hubble": hubble}}},
+                },
+            ),
+        ):
+            # A default of the operator: no user asked a calico cluster for it.
+            cluster = dataclasses.replace(
+                specs.cluster(cni=cni),
+                labels=labels.Values({"cilium_hubble_ui_enabled": True}),
+            )
+            networking.TOPIC.check(cluster)
+            found = networking.TOPIC.cluster(cluster)
+            self.assertEqual(expected, found["addons"]["cni"])
 
     def test_extra_networks_follow_the_port_in_the_own_network(self) -> None:
         uuid = "8a1b2c3d-0000-4000-8000-000000000001"

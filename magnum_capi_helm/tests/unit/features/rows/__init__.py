@@ -3,8 +3,8 @@
 """Values of labels to test with, a module for each topic.
 
 ``CHANGES``: label -> (a value that is not its default, other labels that it
-needs); ``REFUSED``: label -> a value that no user may give; ``ANY_TEXT``: the
-labels that take any text.
+needs, or the template's ``network_driver``); ``REFUSED``: label -> a value
+that no user may give; ``ANY_TEXT``: the labels that take any text.
 """
 
 from __future__ import annotations

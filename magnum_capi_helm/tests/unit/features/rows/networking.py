@@ -9,6 +9,7 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
     "fixed_subnet_cidr": ("192.168.7.0/24", {}),
     "pods_cidr": ("10.100.0.0/16", {}),
     "service_cluster_ip_range": ("10.254.0.0/16", {}),
+    "cilium_hubble_ui_enabled": ("true", {"network_driver": "cilium"}),
     "dns_cluster_domain": ("k8s.example.org", {}),
     "extra_network_names": ("storage", {}),
     "extra_network_port_security": (
@@ -23,6 +24,7 @@ REFUSED: dict[str, str] = {
     "fixed_subnet_cidr": "fd00::/64",
     "pods_cidr": "10.100.0.0/25",
     "service_cluster_ip_range": "fd00::/108",
+    "cilium_hubble_ui_enabled": "some",
     "dns_cluster_domain": "cluster.local.",
     "extra_network_port_security": "some",
 }

@@ -47,6 +47,11 @@ CONTRADICTIONS: bad_inputs.Table = {
         labels={"kubeproxy_options": "--proxy-mode=ipvs"},
         template={"network_driver": "cilium"},
     ),
+    "Hubble without cilium": bad_inputs.Input(
+        "label cilium_hubble_ui_enabled: give it with "
+        "network_driver=cilium. It is 'true'",
+        labels={"cilium_hubble_ui_enabled": "true"},
+    ),
     "a type of etcd's volume that is not made": bad_inputs.Input(
         "label etcd_volume_type: give it together with "
         "etcd_blockdevice_size. It is 'fast'",
@@ -165,13 +170,13 @@ UNKNOWN: bad_inputs.Table = {
         options={"unknown_labels": "reject"},
     ),
     "a label that another driver applies": bad_inputs.Input(
-        "label cilium_hubble_ui_enabled has no effect: the driver does not "
-        "configure Hubble; operators can, in overlays. It is 'true'; label "
+        "label cert_manager_api has no effect: kubeadm always lets the "
+        "cluster sign certificate requests. It is 'false'; label "
         "coredns_tag has no effect: kubeadm chooses the versions that belong "
         "to the Kubernetes version. It is '1.11.1'",
         labels={
             "coredns_tag": "1.11.1",
-            "cilium_hubble_ui_enabled": "true",
+            "cert_manager_api": "false",
             "different_failure_domain": "false",
             "heat_container_agent_tag": "wallaby-stable-1",
         },

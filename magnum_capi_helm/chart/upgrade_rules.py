@@ -164,6 +164,25 @@ def check_encryption(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     )
 
 
+def check_cni_version(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Refuse an older version of the network plugin.
+
+    :param old: values of the cluster so far
+    :param new: those that it is to get
+    """
+    for label in (networking.CALICO_VERSION, networking.CILIUM_VERSION):
+        before, after = (
+            str(topic.value_at(each, label.becomes[0]) or "")
+            for each in (old, new)
+        )
+        first, second = versions.number(before), versions.number(after)
+        if first and second and second < first:
+            raise errors.NotSupported(
+                f"label {label.name}: give the version that the cluster has, "
+                f"{before}, or a later one. It is {errors.shown(after)}"
+            )
+
+
 def check_distribution(
     kept: str, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> None:

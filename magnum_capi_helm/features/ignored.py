@@ -35,8 +35,6 @@ _SECRET = frozenset({"grafana_admin_passwd"})
 _FUNCTIONAL: dict[str, tuple[str, ...]] = {
     "the chart fixes the versions of its addons, which are tested together; "
     "another version of the chart has others": (
-        "calico_tag",
-        "cilium_tag",
         "cinder_csi_plugin_tag",
         "cloud_provider_tag",
         "csi_attacher_tag",
@@ -57,6 +55,11 @@ _FUNCTIONAL: dict[str, tuple[str, ...]] = {
         "prometheus_operator_chart_tag",
         "prometheus_tag",
         "traefik_ingress_controller_tag",
+    ),
+    "the label calico_chart_version or cilium_chart_version chooses the "
+    "version": (
+        "calico_tag",
+        "cilium_tag",
     ),
     "kubeadm chooses the versions that belong to the Kubernetes version": (
         "coredns_tag",

@@ -180,6 +180,43 @@ HUBBLE = TOPIC.switch(
         f"{_CILIUM}.hubble.ui.enabled",
     ),
 )
+
+
+def _chart_version(
+    cni: str, name: str, form: str, oldest: str, example: str
+) -> labels.Label[str]:
+    """Declare the label for the version of a network plugin's chart."""
+    return TOPIC.label(
+        f"{cni}_chart_version",
+        label_types.Form("version", form, f"a version of {name}'s chart"),
+        "",
+        details=f"{oldest} or later, such as {example}",
+        help=f"Version of {name}. The label needs network_driver={cni}. "
+        "Default: that of the chart, with which it is tested.",
+        becomes=(f"addons.cni.{cni}.chart.version",),
+    )
+
+
+#: The oldest is that of the oldest chart, 0.10.1.
+CALICO_VERSION = _chart_version(
+    "calico",
+    "Calico",
+    r"(v3\.(2[89]|[3-9]\d)\.\d{1,3})?",
+    "v3.28.0",
+    "v3.31.5",
+)
+CILIUM_VERSION = _chart_version(
+    "cilium",
+    "Cilium",
+    r"(1\.(1[6-9]|[2-9]\d)\.\d{1,3})?",
+    "1.16.0",
+    "1.19.3",
+)
+#: Labels that concern one network plugin alone.
+_OF_CNI: dict[str, tuple[labels.Label[Any], ...]] = {
+    "calico": (CALICO_VERSION,),
+    "cilium": (CILIUM_VERSION, HUBBLE),
+}
 DOMAIN = TOPIC.label(
     "dns_cluster_domain",
     label_types.DOMAIN,
@@ -230,8 +267,7 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         "addons.cni.type": cluster.cni,
         **topic.changed(settings, PODS, SERVICES, DOMAIN),
     }
-    if cluster.cni == "cilium":
-        leaves.update(topic.changed(settings, HUBBLE))
+    leaves.update(topic.changed(settings, *_OF_CNI[cluster.cni]))
     if len(settings[PODS]) > 1:
         leaves[f"{_CILIUM}.ipv6.enabled"] = True
     if not is_made(network):
@@ -316,9 +352,11 @@ def _check_name_servers(cluster: cluster_spec.Cluster) -> None:
 def _check_cni(cluster: cluster_spec.Cluster) -> None:
     """Refuse settings of a network plugin that the cluster does not have."""
     settings = cluster.labels
-    wanted = settings[HUBBLE] and topic.is_given(settings, HUBBLE)
-    if wanted and cluster.cni != "cilium":
-        raise settings.refused(HUBBLE, "it with network_driver=cilium")
+    for cni, declared in _OF_CNI.items():
+        for label in declared:
+            given = settings[label] and topic.is_given(settings, label)
+            if given and cni != cluster.cni:
+                raise settings.refused(label, f"it with network_driver={cni}")
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:

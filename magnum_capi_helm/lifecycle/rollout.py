@@ -194,6 +194,7 @@ def _desired(
     if same and not (order.chart and _is_rebuilt(current)):
         return None
     _check_encryption(before.values, new)
+    upgrade_rules.check_cni_version(before.values, new)
     moves = changed.moves
     return current.changed(
         chart,

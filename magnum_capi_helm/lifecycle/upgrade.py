@@ -145,6 +145,7 @@ def _checked(
     if plan.built is not None:
         before = plan.current.desired.values
         upgrade_rules.check_encryption(before, draft.values)
+        upgrade_rules.check_cni_version(before, draft.values)
     if etcd.needs_key(draft.values):
         releases.ensure_etcd_key(
             locked.runtime.management, *locked.scope, locked.object_labels

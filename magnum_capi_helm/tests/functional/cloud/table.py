@@ -73,6 +73,8 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
     ),
     "A test with real nodes shows it.": ("api_server_network",),
     "It is about networks inside of the cluster.": (
+        "calico_chart_version",
+        "cilium_chart_version",
         "cilium_hubble_ui_enabled",
         "dns_cluster_domain",
         "pods_cidr",

@@ -75,6 +75,26 @@ class RulesTest(base.BaseTestCase):
         self.assertEqual("0.27.0", rules.newer_chart("0.27.0", "0.9.0"))
         self.assertEqual("0.27.0", rules.newer_chart("0.9.0", "0.27.0"))
 
+    def test_versions_of_the_network_plugin(self) -> None:
+        for cni, old, new, refused in (
+            ("calico", "v3.31.5", "v3.31.5", False),
+            ("calico", "v3.31.5", "v3.32.0", False),
+            ("calico", "v3.31.5", "v3.31.4", True),
+            ("cilium", "1.19.3", "1.9.9", True),
+            # The chart's version is not known here.
+            ("calico", "v3.31.5", None, False),
+            ("calico", None, "v3.28.0", False),
+        ):
+            before, after = (
+                {"addons": {"cni": {cni: {"chart": {"version": each}}}}}
+                for each in (old, new)
+            )
+            self.assertEqual(
+                refused,
+                self.refuses(rules.check_cni_version, before, after),
+                f"{old} {new}",
+            )
+
     def test_batches(self) -> None:
         rolling = {"rolloutStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}
         surge = {

@@ -182,6 +182,21 @@ class NetworksTest(base.BaseTestCase):
             found = networking.TOPIC.cluster(cluster)
             self.assertEqual(expected, found["addons"]["cni"])
 
+    def test_only_the_clusters_own_network_plugin_has_a_version(self) -> None:
+        defaults = {
+            "calico_chart_version": "v3.31.6",
+            "cilium_chart_version": "1.19.4",
+        }
+        for cni, version in (("calico", "v3.31.6"), ("cilium", "1.19.4")):
+            cluster = dataclasses.replace(
+                specs.cluster(cni=cni), labels=labels.Values(defaults)
+            )
+            networking.TOPIC.check(cluster)
+            self.assertEqual(
+                {"type": cni, cni: {"chart": {"version": version}}},
+                networking.TOPIC.cluster(cluster)["addons"]["cni"],
+            )
+
     def test_extra_networks_follow_the_port_in_the_own_network(self) -> None:
         uuid = "8a1b2c3d-0000-4000-8000-000000000001"
         group = specs.group({"extra_network_names": f"storage {uuid}"})

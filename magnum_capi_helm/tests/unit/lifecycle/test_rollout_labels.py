@@ -121,6 +121,13 @@ class LabelsTest(rolling.RolloutTestCase):
         ):
             self.assertIn(why, self.no(labels={name: text}), name)
 
+    def test_the_network_plugin_does_not_become_older(self) -> None:
+        self.rolled_out(labels={"calico_chart_version": "v3.31.6"})
+        self.assertIn(
+            "v3.31.6, or a later one. It is 'v3.31.5'",
+            self.no(labels={"calico_chart_version": "v3.31.5"}),
+        )
+
 
 class AutoscalerTest(rolling.RolloutTestCase):
     def test_bounds_and_the_switch(self) -> None:

@@ -196,6 +196,22 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
 
+class NetworkPluginTest(upgrading.UpgradeTestCase):
+    """A network plugin does not become older."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        self.complete(template={"labels": {"calico_chart_version": "v3.31.6"}})
+
+    def test_an_older_version_is_refused(self) -> None:
+        label = "calico_chart_version"
+        self.assertIn(
+            f"label {label}: give the version that the cluster has, v3.31.6, "
+            "or a later one. It is 'v3.31.5'",
+            self.refused(self.template(labels={label: "v3.31.5"})),
+        )
+
+
 class EncryptionTest(upgrading.UpgradeTestCase):
     """What is encrypted in etcd has to stay readable."""
 

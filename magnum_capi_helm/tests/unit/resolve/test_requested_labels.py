@@ -21,9 +21,8 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
 TAG = (
-    "label calico_tag has no effect: the chart fixes the versions of its "
-    "addons, which are tested together; another version of the chart has "
-    "others. It is 'v3.26.4'"
+    "label calico_tag has no effect: the label calico_chart_version or "
+    "cilium_chart_version chooses the version. It is 'v3.26.4'"
 )
 PASSWORD = (
     "label grafana_admin_passwd has no effect: all users of a project see "

@@ -10,6 +10,8 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
     "pods_cidr": ("10.100.0.0/16", {}),
     "service_cluster_ip_range": ("10.254.0.0/16", {}),
     "cilium_hubble_ui_enabled": ("true", {"network_driver": "cilium"}),
+    "calico_chart_version": ("v3.31.6", {}),
+    "cilium_chart_version": ("1.19.4", {"network_driver": "cilium"}),
     "dns_cluster_domain": ("k8s.example.org", {}),
     "extra_network_names": ("storage", {}),
     "extra_network_port_security": (
@@ -25,6 +27,8 @@ REFUSED: dict[str, str] = {
     "pods_cidr": "10.100.0.0/25",
     "service_cluster_ip_range": "fd00::/108",
     "cilium_hubble_ui_enabled": "some",
+    "calico_chart_version": "v3.27.9",
+    "cilium_chart_version": "v1.19.4",
     "dns_cluster_domain": "cluster.local.",
     "extra_network_port_security": "some",
 }

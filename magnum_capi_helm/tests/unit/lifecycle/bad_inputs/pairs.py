@@ -52,6 +52,12 @@ CONTRADICTIONS: bad_inputs.Table = {
         "network_driver=cilium. It is 'true'",
         labels={"cilium_hubble_ui_enabled": "true"},
     ),
+    "a version of the other network plugin": bad_inputs.Input(
+        "label calico_chart_version: give it with network_driver=calico. It "
+        "is 'v3.31.6'",
+        labels={"calico_chart_version": "v3.31.6"},
+        template={"network_driver": "cilium"},
+    ),
     "a type of etcd's volume that is not made": bad_inputs.Input(
         "label etcd_volume_type: give it together with "
         "etcd_blockdevice_size. It is 'fast'",

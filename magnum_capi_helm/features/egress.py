@@ -266,27 +266,14 @@ PREFIX = REGISTRIES.label(
     "",
     details="an example is registry.example.org:5000/kubernetes",
     help="Registry from which kubeadm pulls the images of the control plane, "
-    "kube-proxy and CoreDNS. The label changes no other images; use "
-    "registry_mirrors for those.",
+    "kube-proxy and CoreDNS. For all other images, machines try PREFIX/"
+    "docker.io, PREFIX/quay.io and so on before the registry itself, except "
+    "for registries that registry_mirrors names.",
     becomes=(
         "controlPlane.kubeadmConfigSpec.clusterConfiguration.imageRepository",
+        "registryMirrors",
     ),
 )
-
-
-def addons_elsewhere(prefix: str) -> str:
-    """Return the warning for a prefix without mirrors.
-
-    The Heat driver and magnum-cluster-api take the images of addons from the
-    prefix, too.
-
-    :param prefix: value of the label
-    """
-    return (
-        f"label {PREFIX.name} has no effect on addons: kubeadm alone takes "
-        f"images from it; give {MIRRORS.name} for the registries of addons. "
-        f"It is {errors.shown(prefix)}"
-    )
 
 
 def _check_registry(cluster: cluster_spec.Cluster) -> None:
@@ -306,15 +293,19 @@ def _insecure(host: str) -> topic.Values:
     }
 
 
+def _below(prefix: str, registry: str) -> str:
+    """Return the URL of a registry's mirror below ``host[:port][/path]``."""
+    host, _, path = prefix.partition("/")
+    return "/".join(filter(None, (f"https://{host}/v2", path, registry)))
+
+
 def _entry(
     registry: str, urls: tuple[str, ...], operators: str | None
 ) -> list[str] | topic.Values:
     """Return the mirrors of a registry, the operator's as the last one."""
     if operators is None or registry not in _MIRRORED:
         return list(urls)
-    host, _, path = operators.partition("/")
-    last = "/".join(part for part in (path, registry) if part)
-    url = f"https://{host}/v2/{last}"
+    url = _below(operators, registry)
     # As the server it keeps containerd from asking the registry itself.
     return {"upstream": url, "mirrors": [*urls, url]}
 
@@ -334,10 +325,11 @@ def _mirrors(cluster: cluster_spec.Cluster) -> topic.Values | None:
         none = dict.fromkeys(_CHART_DEFAULTS)
         return {**none, **insecure} if insecure else None
     entries: topic.Values = {}
-    if operators:
-        entries.update(
-            (each, _entry(each, (), operators)) for each in _MIRRORED
-        )
+    prefix = cluster.labels[PREFIX]
+    if operators or prefix:
+        for each in _MIRRORED:
+            own = (_below(prefix, each),) if prefix else ()
+            entries[each] = _entry(each, own, operators)
     entries.update(insecure)
     for registry, urls in chosen or ():
         entries[registry] = _entry(registry, urls, operators) if urls else None
@@ -353,7 +345,7 @@ def _registry_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
             host: {"username": username, "password": password}
             for host, username, password in site.registry_auth
         },
-        **topic.changed(cluster.labels, PREFIX),
+        PREFIX.becomes[0]: cluster.labels[PREFIX],
     }
     if site.registry_mirror:
         # It runs on the management cluster: the operator's mirror counts for

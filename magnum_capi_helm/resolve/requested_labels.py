@@ -14,7 +14,6 @@ from oslo_log import log
 from magnum_capi_helm import features
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
-from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template
@@ -166,15 +165,6 @@ def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
             texts[name] = (
                 f"label {name} has no effect: {other.why}. It is {text}"
             )
-    prefix = user_labels.get(egress.PREFIX.name)
-    mirrors = egress.MIRRORS.name
-    if (
-        prefix
-        and not user_labels.get(mirrors)
-        and not conf.label_defaults()[mirrors]
-        and not conf.CONF.capi_helm.registry_mirror
-    ):
-        texts[egress.PREFIX.name] = egress.addons_elsewhere(prefix)
     return texts
 
 

@@ -200,23 +200,72 @@ class InsecureRegistryTest(base.BaseTestCase):
         self.assertFalse(egress.is_registry(f"{longest}a"))
 
 
+def _prefixed(prefix: str, **labels: str) -> Any:
+    """The mirrors that come of a prefix and other labels."""
+    given = {"container_infra_prefix": prefix, **labels}
+    return egress.REGISTRIES.cluster(specs.cluster(given))["registryMirrors"]
+
+
 class PrefixTest(base.BaseTestCase):
     def test_kubeadm_takes_its_images_from_there(self) -> None:
         for given in ("reg.example.org:5000/k8s", "reg.example.org:5000/k8s/"):
+            found = egress.REGISTRIES.cluster(
+                specs.cluster({"container_infra_prefix": given})
+            )
             self.assertEqual(
                 {
-                    "controlPlane": {
-                        "kubeadmConfigSpec": {
-                            "clusterConfiguration": {
-                                "imageRepository": "reg.example.org:5000/k8s"
-                            }
+                    "kubeadmConfigSpec": {
+                        "clusterConfiguration": {
+                            "imageRepository": "reg.example.org:5000/k8s"
                         }
                     }
                 },
-                egress.REGISTRIES.cluster(
-                    specs.cluster({"container_infra_prefix": given})
-                ),
+                found["controlPlane"],
             )
+
+    def test_machines_ask_it_before_every_registry(self) -> None:
+        registries = ("docker.io", "gcr.io", "ghcr.io", "nvcr.io", "quay.io")
+        for prefix, url in (
+            ("reg.example.org:5000", "https://reg.example.org:5000/v2"),
+            ("reg.example.org/k8s", "https://reg.example.org/v2/k8s"),
+        ):
+            self.assertEqual(
+                {
+                    each: [f"{url}/{each}"]
+                    for each in (*registries, "registry.k8s.io")
+                },
+                _prefixed(prefix),
+            )
+
+    def test_mirrors_of_the_user_replace_it(self) -> None:
+        found = _prefixed(
+            "reg.example.org",
+            registry_mirrors="docker.io=https://mine.example.org quay.io=none",
+        )
+        self.assertEqual(
+            (["https://mine.example.org/v2"], None),
+            (found["docker.io"], found["quay.io"]),
+        )
+        self.assertIsNone(
+            _prefixed("reg.example.org", registry_mirrors="none")
+        )
+
+    def test_the_operators_mirror_follows_it(self) -> None:
+        found = egress.REGISTRIES.cluster(
+            specs.cluster(
+                {"container_infra_prefix": "reg.example.org"}, site=OPERATORS
+            )
+        )["registryMirrors"]
+        self.assertEqual(
+            {
+                "upstream": f"{URL}/quay.io",
+                "mirrors": [
+                    "https://reg.example.org/v2/quay.io",
+                    f"{URL}/quay.io",
+                ],
+            },
+            found["quay.io"],
+        )
 
     def test_a_tenant_never_chooses_what_the_management_cluster_runs(
         self,

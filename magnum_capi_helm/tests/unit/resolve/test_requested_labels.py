@@ -29,11 +29,6 @@ PASSWORD = (
     "the labels of its clusters; Grafana's password is in a Secret of the "
     "cluster. It is ***"
 )
-PREFIX = (
-    "label container_infra_prefix has no effect on addons: kubeadm alone "
-    "takes images from it; give registry_mirrors for the registries of "
-    "addons. It is 'registry.example.org'"
-)
 
 
 class WithoutEffectTest(oslotest_base.BaseTestCase):
@@ -141,30 +136,6 @@ class CreateTest(base.FlowTestCase):
             ],
             self.warnings(),
         )
-
-    def test_a_prefix_needs_mirrors_for_addons(self) -> None:
-        prefix = {"container_infra_prefix": "registry.example.org"}
-        self.create(labels=prefix)
-        self.assertEqual(
-            [f"WARNING cluster {base.UUID}: {PREFIX}"], self.warnings()
-        )
-
-    def test_beside_mirrors_of_the_user_nothing_is_said(self) -> None:
-        mirror = "docker.io=https://registry.example.org"
-        self.create(
-            labels={
-                "container_infra_prefix": "registry.example.org",
-                "registry_mirrors": mirror,
-            }
-        )
-        self.assertEqual([], self.warnings())
-
-    def test_beside_the_operators_mirror_nothing_is_said(self) -> None:
-        conf.CONF.set_override(
-            "registry_mirror", "mirror.example.org", "capi_helm"
-        )
-        self.create(labels={"container_infra_prefix": "registry.example.org"})
-        self.assertEqual([], self.warnings())
 
     def test_polls_do_not_warn_again(self) -> None:
         self.create(labels={"calico_tag": "v3.26.4"})

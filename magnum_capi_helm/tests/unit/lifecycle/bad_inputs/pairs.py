@@ -188,13 +188,6 @@ UNKNOWN: bad_inputs.Table = {
         },
         options={"unknown_labels": "reject"},
     ),
-    "a prefix that addons do not follow": bad_inputs.Input(
-        "label container_infra_prefix has no effect on addons: kubeadm alone "
-        "takes images from it; give registry_mirrors for the registries of "
-        "addons. It is 'registry.example.org/k8s'",
-        labels={"container_infra_prefix": "registry.example.org/k8s"},
-        options={"unknown_labels": "reject"},
-    ),
     "a label that is read from templates": bad_inputs.Input(
         "label capi_helm_chart_version is read from the template alone",
         labels={"capi_helm_chart_version": "0.26.1"},

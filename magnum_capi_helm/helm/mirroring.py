@@ -4,7 +4,7 @@
 
 The charts of the addons are those of the HelmReleases that the chart renders;
 so what switches an addon on is left to the chart itself. Images are those
-that rendered objects name.
+that rendered objects name, and those that Calico's operator starts.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def fetch(
 def images_of(
     helm: client.Helm, addon: Addon, chart: pathlib.Path
 ) -> frozenset[str]:
-    """Return the images that an addon's objects name.
+    """Return the images of an addon.
 
     :raises HelmError: its chart can't be rendered
     """
@@ -157,7 +157,55 @@ def images_of(
     except errors.HelmError:
         # The chart may refuse the samples of values that clusters fill in.
         objects = render({})
-    return frozenset(find(objects))
+    return frozenset((*find(objects), *_of_calico(objects, addon.version)))
+
+
+#: Kinds of the tigera-operator -> the images that it starts for them
+#: (``charts/tigera-operator`` of projectcalico/calico, and
+#: ``pkg/components/calico.go`` of tigera/operator).
+_CALICO = {
+    "Installation": (
+        "cni",
+        "csi",
+        "kube-controllers",
+        "node",
+        "node-driver-registrar",
+        "pod2daemon-flexvol",
+        "typha",
+    ),
+    "APIServer": ("apiserver",),
+    "Goldmane": ("goldmane",),
+    "Whisker": ("whisker", "whisker-backend"),
+}
+_CALICO_API = "operator.tigera.io/"
+#: Versions of Calico -> the registry of its images.
+_CALICO_REGISTRIES = {
+    versions.Range(until="3.30.99"): "docker.io",
+    versions.Range(since="3.31.0"): "quay.io",
+}
+
+
+def _of_calico(
+    objects: Iterable[Mapping[str, Any]], version: str
+) -> Iterator[str]:
+    """Yield the images that the tigera-operator starts.
+
+    :param version: of its chart, which is that of Calico
+    """
+    own = {
+        each["kind"]: each.get("spec") or {}
+        for each in objects
+        if str(each.get("apiVersion")).startswith(_CALICO_API)
+    }
+    chosen = own.get("Installation", {})
+    for versions_of, registry in _CALICO_REGISTRIES.items():
+        if version not in versions_of:
+            continue
+        registry = str(chosen.get("registry") or registry).rstrip("/")
+        path = chosen.get("imagePath") or "calico"
+        for kind in own:
+            for name in _CALICO.get(kind, ()):
+                yield f"{registry}/{path}/{name}:v{version.removeprefix('v')}"
 
 
 def finish(
@@ -296,6 +344,12 @@ def full(name: str) -> str:
     return name if ":" in last or "@" in last else f"{name}:latest"
 
 
+#: NVIDIA's operator adds the node's system to the tag of this image
+#: (``resolveDriverTag`` in ``controllers/object_controls.go``).
+_DRIVER = "driver"
+_DRIVER_SYSTEMS = ("ubuntu22.04", "ubuntu24.04")
+
+
 def _in_fields(node: Mapping[str, Any]) -> Iterator[str]:
     image = node.get("image")
     if not isinstance(image, str) or not image:
@@ -303,6 +357,10 @@ def _in_fields(node: Mapping[str, Any]) -> Iterator[str]:
     repository, version = node.get("repository"), node.get("version")
     if repository and version:
         digest = str(version).startswith("sha256:")
+        if image == _DRIVER and not digest:
+            for system in _DRIVER_SYSTEMS:
+                yield full(f"{repository}/{image}:{version}-{system}")
+            return
         image = f"{repository}/{image}{'@' if digest else ':'}{version}"
     if _IMAGE_NAME.fullmatch(image):
         yield full(image)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+import dataclasses
 import pathlib
 from typing import Any
 
@@ -282,6 +283,68 @@ class ImagesTest(MirroringTestCase):
         self.assertFalse((self.home / ".fetch-left").exists())
 
 
+#: What the chart of Calico's operator renders.
+INSTALLATION = """
+apiVersion: operator.tigera.io/v1
+kind: Installation
+spec: {calicoNetwork: {bgp: Disabled}SPEC}
+"""
+OTHERS = """
+---
+apiVersion: operator.tigera.io/v1
+kind: APIServer
+---
+apiVersion: operator.tigera.io/v1
+kind: Goldmane
+---
+apiVersion: operator.tigera.io/v1
+kind: Whisker
+---
+apiVersion: other.example.org/v1
+kind: Installation
+spec: {registry: other.example.org}
+"""
+#: Images of the first object.
+NODES = (
+    "cni",
+    "csi",
+    "kube-controllers",
+    "node-driver-registrar",
+    "node",
+    "pod2daemon-flexvol",
+    "typha",
+)
+
+
+class CalicoTest(MirroringTestCase):
+    def images(self, version: str, manifest: str) -> list[str]:
+        self.helm.manifests = {"tigera": manifest}
+        addon = dataclasses.replace(CALICO, version=version)
+        file = self.home / f"tigera-operator-{version}.tgz"
+        return sorted(mirroring.images_of(self.helm, addon, file))
+
+    def test_its_operator_starts_images_of_the_charts_version(self) -> None:
+        manifest = INSTALLATION.replace("SPEC", "") + OTHERS
+        names = ("apiserver", "goldmane", "whisker", "whisker-backend")
+        self.assertEqual(
+            sorted(f"quay.io/calico/{each}:v3.31.5" for each in NODES + names),
+            self.images("v3.31.5", manifest),
+        )
+
+    def test_older_versions_come_from_another_registry(self) -> None:
+        self.assertEqual(
+            [f"docker.io/calico/{each}:v3.30.7" for each in NODES],
+            self.images("3.30.7", INSTALLATION.replace("SPEC", "")),
+        )
+
+    def test_values_choose_registry_and_path(self) -> None:
+        spec = ", registry: reg.example.org/, imagePath: cni/own"
+        self.assertEqual(
+            [f"reg.example.org/cni/own/{each}:v3.31.5" for each in NODES],
+            self.images("v3.31.5", INSTALLATION.replace("SPEC", spec)),
+        )
+
+
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 
 #: Object -> images in it.
@@ -324,12 +387,19 @@ FOUND: list[tuple[dict[str, Any], list[str]]] = [
                     "image": "toolkit",
                     "version": DIGEST,
                 },
+                "pinned": {
+                    "repository": "nvcr.io/nvidia",
+                    "image": "driver",
+                    "version": DIGEST,
+                },
                 "gds": {"repository": "", "image": "", "version": ""},
             },
         },
         [
-            "nvcr.io/nvidia/driver:580.1",
+            "nvcr.io/nvidia/driver:580.1-ubuntu22.04",
+            "nvcr.io/nvidia/driver:580.1-ubuntu24.04",
             f"nvcr.io/nvidia/k8s/toolkit@{DIGEST}",
+            f"nvcr.io/nvidia/driver@{DIGEST}",
         ],
     ),
     # Operators are told what to start by arguments and environment.

@@ -28,17 +28,34 @@ class Row(NamedTuple):
     charts: versions.Range
     kind: str
     field: str
+    name: str = ""
+    text: str = ""
+    by: str = ""
 
 
 class Patch(NamedTuple):
-    """A field of all objects of one kind.
+    """A field of objects of one kind.
 
     :param field: dotted path in the object
+    :param name: end of the objects' names; empty: all of the kind
+    :param text: the part of the field that the value replaces; empty: all
     """
 
     kind: str
     field: str
     value: Any
+    name: str = ""
+    text: str = ""
+
+    def fits(self, kind: str, name: str) -> bool:
+        """Return whether an object gets the field."""
+        return kind == self.kind and name.endswith(self.name)
+
+
+def identity(obj: Mapping[str, Any]) -> tuple[str, str]:
+    """Return kind and name of an object, for ``check``."""
+    name = topic.value_at(obj, "metadata.name")
+    return str(obj.get("kind")), str(name or "")
 
 
 @functools.cache
@@ -57,7 +74,7 @@ def wanted(values: Mapping[str, Any], version: str) -> tuple[Patch, ...]:
     :param version: of its chart
     """
     return tuple(
-        Patch(row.kind, row.field, value)
+        Patch(row.kind, row.field, row.by or value, row.name, row.text)
         for row in table()
         if version in row.charts
         and (value := topic.value_at(values, row.value))
@@ -72,7 +89,7 @@ def applied(
     :raises Unconvertible: there is nothing to patch
     """
     objects = tuple(objects)
-    check(patches, {str(each.get("kind")) for each in objects})
+    check(patches, {identity(each) for each in objects})
     return tuple(patched(each, patches) or each for each in objects)
 
 
@@ -83,29 +100,39 @@ def patched(
 
     :raises Unconvertible: a field can't be there
     """
-    own = [each for each in patches if each.kind == obj.get("kind")]
+    own = [each for each in patches if each.fits(*identity(obj))]
     if not own:
         return None
     result: dict[str, Any] = topic.copied(obj)
     for patch in own:
-        parent, _, _ = patch.field.rpartition(".")
-        if not isinstance(topic.value_at(result, parent), dict):
+        value, missing = patch.value, ""
+        if patch.text:
+            before = str(topic.value_at(result, patch.field))
+            value = before.replace(patch.text, patch.value)
+            missing = "" if patch.text in before else patch.text
+        else:
+            parent, _, _ = patch.field.rpartition(".")
+            if not isinstance(topic.value_at(result, parent), dict):
+                missing = parent
+        if missing:
             raise errors.Unconvertible(
                 f"{patch.kind} can't get {patch.field}: the chart renders no "
-                f"{parent}"
+                f"{missing}"
             )
-        topic.put(result, patch.field, patch.value)
+        topic.put(result, patch.field, value)
     return result
 
 
-def check(patches: Iterable[Patch], kinds: Collection[str]) -> None:
+def check(
+    patches: Iterable[Patch], objects: Collection[tuple[str, str]]
+) -> None:
     """Refuse patches of an object that is not there.
 
-    :param kinds: of all objects that the chart renders
+    :param objects: identities of all objects that the chart renders
     :raises Unconvertible: naming kind and field
     """
     for each in patches:
-        if each.kind not in kinds:
+        if not any(each.fits(*identity) for identity in objects):
             raise errors.Unconvertible(
                 f"{each.kind} can't get {each.field}: the chart renders no "
                 "such object"

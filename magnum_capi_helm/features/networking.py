@@ -137,13 +137,6 @@ def _check_families(cluster: cluster_spec.Cluster) -> None:
         )
     if len(pods) == 1:
         return
-    if cluster.cni != "cilium":
-        # The chart makes Calico's pools of /26 blocks, too large for IPv6;
-        # the addon provider appends to lists, so no value replaces them.
-        raise errors.InvalidInput(
-            f"{name}: IPv6 works with network_driver=cilium, not with "
-            f"{cluster.cni}. It is {cidrs}"
-        )
     versions = {
         ipaddress.ip_network(each).version for each in node_ranges(cluster)
     }
@@ -151,7 +144,8 @@ def _check_families(cluster: cluster_spec.Cluster) -> None:
     if versions and 6 not in versions:
         raise errors.InvalidInput(
             f"{name}: nodes need IPv6 addresses, too; give a fixed_network "
-            f"with an IPv4 and an IPv6 subnet. It is {cidrs}"
+            f"with an IPv4 and an IPv6 subnet. It is {cidrs}; "
+            f"{label_types.IPV4_ALONE}"
         )
 
 
@@ -174,7 +168,8 @@ def _check_room(cluster: cluster_spec.Cluster) -> None:
 HUBBLE = TOPIC.switch(
     "cilium_hubble_ui_enabled",
     help="Install Hubble's web interface and its relay, which show the "
-    "traffic of pods. The label needs network_driver=cilium.",
+    "traffic of pods. Reach it by kubectl -n kube-system port-forward "
+    "service/hubble-ui 12000:80. The label needs network_driver=cilium.",
     becomes=(
         f"{_CILIUM}.hubble.relay.enabled",
         f"{_CILIUM}.hubble.ui.enabled",
@@ -192,7 +187,9 @@ def _chart_version(
         "",
         details=f"{oldest} or later, such as {example}",
         help=f"Version of {name}. The label needs network_driver={cni}. "
-        "Default: that of the chart, with which it is tested.",
+        "Default: that of the cluster's chart, with which it is tested. A "
+        "living cluster takes newer versions only; without the label, its "
+        "next upgrade brings the chart's.",
         becomes=(f"addons.cni.{cni}.chart.version",),
     )
 
@@ -260,6 +257,18 @@ SECURITY_GROUPS: labels.Label[tuple[str, ...]] = TOPIC.label(
 )
 
 
+#: Network plugin -> what it needs for IPv6, too. The chart has Calico find
+#: the IPv4 address of a node in this way.
+_DUAL_STACK: dict[str, topic.Leaves] = {
+    "calico": {
+        "addons.cni.calico.dualStack": True,
+        "addons.cni.calico.release.values.installation.calicoNetwork"
+        ".nodeAddressAutodetectionV6.kubernetes": "NodeInternalIP",
+    },
+    "cilium": {f"{_CILIUM}.ipv6.enabled": True},
+}
+
+
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings, network = cluster.labels, cluster.network
     leaves: dict[str, Any] = {
@@ -269,7 +278,7 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     }
     leaves.update(topic.changed(settings, *_OF_CNI[cluster.cni]))
     if len(settings[PODS]) > 1:
-        leaves[f"{_CILIUM}.ipv6.enabled"] = True
+        leaves.update(_DUAL_STACK[cluster.cni])
     if not is_made(network):
         leaves[f"{INTERNAL}.networkFilter.id"] = network.fixed_id
         leaves[f"{INTERNAL}.subnetFilter.id"] = network.fixed_subnet_id

@@ -315,6 +315,10 @@ def _check_network(network: AnyNetwork, sizes: Sizes) -> None:
             raise labels.Reason(f"machines and pods can't use {each}")
 
 
+#: ``createSubnet`` in CAPO's ``pkg/cloud/services/networking/network.go``.
+IPV4_ALONE = "Cluster API's OpenStack provider makes IPv4 subnets alone"
+
+
 class IPv4Network(TextType):
     """One IPv4 network of machines in CIDR notation, host bits zero.
 
@@ -330,6 +334,8 @@ class IPv4Network(TextType):
         self._sizes = sizes
 
     def __call__(self, value: str) -> str:
+        if ":" in value:
+            raise labels.Reason(IPV4_ALONE)
         network = ipaddress.IPv4Network(value.strip())
         _check_network(network, self._sizes)
         return str(network)
@@ -377,7 +383,10 @@ class ClusterNetworks(TextType):
         if any("%" in part for part in parts):
             raise ValueError("a network has no zone")
         networks = [ipaddress.ip_network(part) for part in parts]
-        if [each.version for each in networks] not in ([4], [4, 6]):
+        families = [each.version for each in networks]
+        if families == [6]:
+            raise labels.Reason(f"{IPV4_ALONE}, and floating IPs are IPv4")
+        if families not in ([4], [4, 6]):
             raise ValueError("not IPv4, or IPv4 and then IPv6")
         for network, sizes in zip(networks, self._sizes, strict=False):
             _check_network(network, sizes)

@@ -44,6 +44,46 @@ def _patch(field: str, value: object) -> patches.Patch:
     return patches.Patch("OpenStackCluster", field, value)
 
 
+def _secret(name: str, text: str | None) -> dict[str, Any]:
+    return {
+        "kind": "Secret",
+        "metadata": {"name": name},
+        "stringData": {"defaults": text},
+    }
+
+
+class TextTest(base.BaseTestCase):
+    """A part of a text in one of several objects of a kind."""
+
+    replacing = patches.Patch(
+        "Secret", "stringData.defaults", "b", "-cni", "a"
+    )
+
+    def test_only_the_part_in_the_object_of_that_name_changes(self) -> None:
+        self.assertEqual(
+            (_secret("rel-other", "a: 1"), _secret("rel-cni", "b: 1")),
+            patches.applied(
+                [_secret("rel-other", "a: 1"), _secret("rel-cni", "a: 1")],
+                [self.replacing],
+            ),
+        )
+
+    def test_without_the_object_or_the_part_it_is_refused(self) -> None:
+        for obj, why in (
+            (_secret("rel-other", "a: 1"), "such object"),
+            (_secret("rel-cni", "c: 1"), "a"),
+            (_secret("rel-cni", None), "a"),
+        ):
+            error = self.assertRaises(
+                errors.Unconvertible, patches.applied, [obj], [self.replacing]
+            )
+            self.assertEqual(
+                "Secret can't get stringData.defaults: the chart renders no "
+                f"{why}",
+                str(error),
+            )
+
+
 class PatchesTest(base.BaseTestCase):
     def test_each_version_gets_what_it_does_not_read(self) -> None:
         for version, fields in _PATCHED.items():

@@ -161,6 +161,22 @@ class NetworksTest(base.BaseTestCase):
             found["addons"]["cni"],
         )
 
+    def test_dual_stack_has_pools_and_addresses_of_calico_for_ipv6(
+        self,
+    ) -> None:
+        network = {
+            "nodeAddressAutodetectionV6": {"kubernetes": "NodeInternalIP"}
+        }
+        values = {"installation": {"calicoNetwork": network}}
+        cluster = specs.cluster(DUAL, network=BOTH_VERSIONS)
+        self.assertEqual(
+            {
+                "type": "calico",
+                "calico": {"dualStack": True, "release": {"values": values}},
+            },
+            networking.TOPIC.cluster(cluster)["addons"]["cni"],
+        )
+
     def test_hubble_is_a_part_of_cilium(self) -> None:
         hubble = {"relay": {"enabled": True}, "ui": {"enabled": True}}
         for cni, expected in (
@@ -370,18 +386,17 @@ class RangesTest(base.BaseTestCase):
             "^pods_cidr and service_cluster_ip_range differ .* 172.24.0.0/13$",
         )
 
-    def test_calico_has_no_ipv6(self) -> None:
-        self.assertRegex(
-            _refusal(DUAL, network=BOTH_VERSIONS),
-            "^pods_cidr: IPv6 works with .*=cilium,.* calico.*::/56$",
-        )
-
     def test_dual_stack_needs_nodes_with_both_versions(self) -> None:
-        for network in (cluster_spec.Network(), _given("192.168.0.0/24")):
-            self.assertRegex(
-                _refusal(DUAL, cni="cilium", network=network),
-                "^pods_cidr: nodes need IPv6 .* 10.100.0.0/16, fd00:1::/56$",
+        for cni in networking.CNIS:
+            self.assertEqual(
+                "accepted", _refusal(DUAL, cni=cni, network=BOTH_VERSIONS)
             )
+            for network in (cluster_spec.Network(), _given("192.168.0.0/24")):
+                self.assertRegex(
+                    _refusal(DUAL, cni=cni, network=network),
+                    "^pods_cidr: nodes need IPv6 .* 10.100.0.0/16, "
+                    "fd00:1::/56; Cluster API's .* IPv4 subnets alone$",
+                )
 
     def test_a_given_network_is_looked_up_but_for_an_outline(self) -> None:
         networking.TOPIC.check(

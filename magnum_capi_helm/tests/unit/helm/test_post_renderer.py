@@ -27,7 +27,10 @@ _GROUPS = ("cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io")
 _PATCH = patches.Patch(
     "OpenStackCluster", "spec.apiServerLoadBalancer.flavor", "hä"
 )
-_WORD = '["OpenStackCluster", "spec.apiServerLoadBalancer.flavor", "h\\u00e4"]'
+_WORD = (
+    '["OpenStackCluster", "spec.apiServerLoadBalancer.flavor", "h\\u00e4", '
+    '"", ""]'
+)
 
 
 class CommandLineTest(program.HelmTestCase):

@@ -46,7 +46,8 @@ RANGES: bad_inputs.Table = {
     ),
     "nodes: IPv6": bad_inputs.Input(
         "label fixed_subnet_cidr: give an IPv4 network without host bits (/8 "
-        "to /28). It is 'fd00::/64'; an example is 10.0.0.0/24",
+        "to /28). It is 'fd00::/64'; Cluster API's OpenStack provider makes "
+        "IPv4 subnets alone; an example is 10.0.0.0/24",
         labels={"fixed_subnet_cidr": "fd00::/64"},
     ),
     "who may reach the API: host bits": bad_inputs.Input(
@@ -54,6 +55,14 @@ RANGES: bad_inputs.Table = {
         "bits, separated by commas. It is '192.0.2.1/24'; an example is "
         "192.0.2.0/24, or 192.0.2.1/32 for one address",
         labels={"api_master_lb_allowed_cidrs": "192.0.2.1/24"},
+    ),
+    "pods: IPv6 alone": bad_inputs.Input(
+        "label pods_cidr: give an IPv4 network without host bits (/8 to "
+        "/24), for dual-stack followed by an IPv6 network (/48 to /64). It "
+        "is 'fd00:1::/56'; Cluster API's OpenStack provider makes IPv4 "
+        "subnets alone, and floating IPs are IPv4; an example is "
+        "10.100.0.0/16",
+        labels={"pods_cidr": "fd00:1::/56"},
     ),
     "pods: the zone of an IPv6 address": bad_inputs.Input(
         "label pods_cidr: give an IPv4 network without host bits (/8 to "
@@ -106,17 +115,10 @@ FAMILIES: bad_inputs.Table = {
         "10.100.0.0/16, fd00:1::/56, and 172.24.0.0/13",
         labels={"pods_cidr": "10.100.0.0/16 fd00:1::/56"},
     ),
-    "dual-stack with calico": bad_inputs.Input(
-        "pods_cidr: IPv6 works with network_driver=cilium, not with calico. "
-        "It is 10.100.0.0/16, fd00:1::/56",
-        labels={
-            "pods_cidr": "10.100.0.0/16 fd00:1::/56",
-            "service_cluster_ip_range": "10.254.0.0/16 fd00:2::/112",
-        },
-    ),
     "dual-stack on nodes with IPv4 alone": bad_inputs.Input(
         "pods_cidr: nodes need IPv6 addresses, too; give a fixed_network "
-        "with an IPv4 and an IPv6 subnet. It is 10.100.0.0/16, fd00:1::/56",
+        "with an IPv4 and an IPv6 subnet. It is 10.100.0.0/16, fd00:1::/56; "
+        "Cluster API's OpenStack provider makes IPv4 subnets alone",
         labels={
             "pods_cidr": "10.100.0.0/16 fd00:1::/56",
             "service_cluster_ip_range": "10.254.0.0/16 fd00:2::/112",

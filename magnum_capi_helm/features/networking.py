@@ -363,8 +363,8 @@ def _check_cni(cluster: cluster_spec.Cluster) -> None:
     settings = cluster.labels
     for cni, declared in _OF_CNI.items():
         for label in declared:
-            given = settings[label] and topic.is_given(settings, label)
-            if given and cni != cluster.cni:
+            asked = settings[label] and topic.is_given(settings, label)
+            if asked and cni != cluster.cni:
                 raise settings.refused(label, f"it with network_driver={cni}")
 
 

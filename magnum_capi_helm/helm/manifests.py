@@ -81,7 +81,7 @@ def converted(
     :raises Unconvertible: a field can't be kept, or a patch not applied
     """
     parts = []
-    found: set[tuple[str, str]] = set()
+    identities: set[tuple[str, str]] = set()
     end = 0
     loader = _Loader(text)
     try:
@@ -90,7 +90,7 @@ def converted(
             obj = loader.construct_document(node)
             new: Mapping[str, Any] | None = None
             if isinstance(obj, dict):
-                found.add(patches.identity(obj))
+                identities.add(patches.identity(obj))
                 new = patches.patched(obj, patch)
             if _is_old(obj, groups):
                 new = convert(new or obj) or new
@@ -101,7 +101,7 @@ def converted(
         raise _unreadable(why) from None
     finally:
         loader.dispose()
-    patches.check(patch, found)
+    patches.check(patch, identities)
     return "".join([*parts, text[end:]])
 
 

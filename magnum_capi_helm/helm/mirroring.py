@@ -192,18 +192,18 @@ def _of_calico(
 
     :param version: of its chart, which is that of Calico
     """
-    own = {
+    specs = {
         each["kind"]: each.get("spec") or {}
         for each in objects
         if str(each.get("apiVersion")).startswith(_CALICO_API)
     }
-    chosen = own.get("Installation", {})
+    installation = specs.get("Installation", {})
     for versions_of, registry in _CALICO_REGISTRIES.items():
         if version not in versions_of:
             continue
-        registry = str(chosen.get("registry") or registry).rstrip("/")
-        path = chosen.get("imagePath") or "calico"
-        for kind in own:
+        registry = str(installation.get("registry") or registry).rstrip("/")
+        path = installation.get("imagePath") or "calico"
+        for kind in specs:
             for name in _CALICO.get(kind, ()):
                 yield f"{registry}/{path}/{name}:v{version.removeprefix('v')}"
 

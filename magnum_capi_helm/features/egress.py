@@ -2,10 +2,10 @@
 
 """Access of the machines to other networks: proxies, CAs and registries.
 
-Machines need one to pull images, and on Ubuntu to install packages. kubelet
-and kubeadm get none: they talk to the Kubernetes API alone, and its address,
-often a floating IP, is not known when their proxy settings are written.
-kubeadm would also hand the proxy on to the control plane's own pods.
+Machines need one to pull images, and on Ubuntu and Debian to install packages.
+kubelet and kubeadm get none: they talk to the Kubernetes API alone, and its
+address, often a floating IP, is not known when their proxy settings are
+written. kubeadm would also hand the proxy on to the control plane's own pods.
 
 containerd asks the hosts that a registry's ``hosts.toml`` names one after the
 other and then its ``server`` (containerd, ``docs/hosts.md``). The chart
@@ -96,8 +96,8 @@ def _apt(proxy: cluster_spec.Proxy) -> str:
     )
 
 
-def _is_flatcar(cluster: cluster_spec.Cluster) -> bool:
-    return cluster.control_plane.image.os_distro == "flatcar"
+def _distro(cluster: cluster_spec.Cluster) -> str:
+    return cluster.control_plane.image.os_distro
 
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
@@ -109,11 +109,14 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         topic.machine_file(_ENVIRONMENT, _environment(cluster), "0600"),
         topic.machine_file(_DROP_IN, drop_in, "0644"),
     ]
-    if _is_flatcar(cluster):
+    if _distro(cluster) == "flatcar":
         # Ignition writes files before systemd starts its first unit.
         return topic.on_all_machines(files)
+    # The chart installs packages by apt alone.
+    if _distro(cluster) != "rocky":
+        files.append(topic.machine_file(_APT, _apt(proxy), "0600"))
     return topic.on_all_machines(
-        [*files, topic.machine_file(_APT, _apt(proxy), "0600")],
+        files,
         "systemctl daemon-reload",
         "systemctl restart containerd",
     )
@@ -125,20 +128,28 @@ TOPIC.check = _check
 
 TRUST = topic.Topic("Trusted CAs")
 
+#: Folder of trusted CAs, and the command that reads it, by distribution.
+_CA_FOLDERS = {
+    "flatcar": ("/etc/ssl/certs", "update-ca-certificates"),
+    "rocky": ("/etc/pki/ca-trust/source/anchors", "update-ca-trust"),
+}
+
 
 def _trusted_cas(cluster: cluster_spec.Cluster) -> topic.Leaves:
-    """Return the certificates, for Flatcar as files, as its guide says.
+    """Return the certificates, as files where the chart's value does not fit.
 
-    Flatcar can't write to the folder that the chart's value uses.
+    Flatcar can't write to the folder that the value uses, and Rocky Linux
+    reads another one and lacks its command.
     """
     cas = cluster.site.trusted_cas
-    if not cas or not _is_flatcar(cluster):
+    if not cas or _distro(cluster) not in _CA_FOLDERS:
         return {"trustedCAs": dict(cas)}
+    folder, command = _CA_FOLDERS[_distro(cluster)]
     files = [
-        topic.machine_file(f"/etc/ssl/certs/{name}.pem", pem, "0644")
+        topic.machine_file(f"{folder}/{name}.pem", pem, "0644")
         for name, pem in cas
     ]
-    return topic.on_all_machines(files, "update-ca-certificates")
+    return topic.on_all_machines(files, command)
 
 
 TRUST.leaves = _trusted_cas

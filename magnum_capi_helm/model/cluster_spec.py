@@ -45,7 +45,7 @@ class Image:
     """A Glance image with kubelet and kubeadm of one version.
 
     :param kube_version: Kubernetes version without the leading ``v``
-    :param os_distro: ``ubuntu`` or ``flatcar``
+    :param os_distro: ``ubuntu``, ``debian``, ``rocky`` or ``flatcar``
     :param min_disk: GB that a disk made from it has at least
     """
 

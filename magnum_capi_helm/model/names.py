@@ -19,7 +19,14 @@ import re
 DRIVER = "k8s_capi_helm_v1"
 
 #: The driver serves images with these values of the property os_distro.
-OS_DISTROS = ("ubuntu", "flatcar", "capi-kubeadm-cloudinit")
+OS_DISTROS = (
+    "ubuntu",
+    "debian",
+    "rocky",
+    "rockylinux",
+    "flatcar",
+    "capi-kubeadm-cloudinit",
+)
 
 #: Kubernetes' limit for labels and DNS labels.
 LIMIT = 63

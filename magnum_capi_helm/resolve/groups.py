@@ -26,9 +26,14 @@ from magnum_capi_helm.resolve import requested_labels
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
 
-#: ``os_distro`` of an image -> the chart's name of it.
+#: ``os_distro`` of an image -> ``osDistro`` of the chart, which knows flatcar
+#: alone by its name: all others start by cloud-init.
 _DISTROS = {
     "ubuntu": "ubuntu",
+    "debian": "debian",
+    "rocky": "rocky",
+    # As magnum-cluster-api names it.
+    "rockylinux": "rocky",
     "flatcar": "flatcar",
     # An Ubuntu, by the documentation of 1.4.0 and before.
     "capi-kubeadm-cloudinit": "ubuntu",

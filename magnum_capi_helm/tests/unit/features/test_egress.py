@@ -89,6 +89,23 @@ class SetupTest(base.BaseTestCase):
             _setup(PROXY, "flatcar"),
         )
 
+    def test_apt_has_a_proxy_where_there_is_apt(self) -> None:
+        for distro, files in {
+            "debian": [ENVIRONMENT, DROP_IN, APT],
+            "rocky": [ENVIRONMENT, DROP_IN],
+        }.items():
+            self.assertEqual(
+                {
+                    "files": files,
+                    "preKubeadmCommands": [
+                        "systemctl daemon-reload",
+                        "systemctl restart containerd",
+                    ],
+                },
+                _setup(PROXY, distro),
+                distro,
+            )
+
     def test_workers_have_what_the_control_plane_has(self) -> None:
         master, workers = _specs(_cluster(PROXY))
         self.assertEqual(master, workers)
@@ -200,9 +217,12 @@ class CheckTest(base.BaseTestCase):
 SITE = cluster_spec.Site(
     trusted_cas=(("openstack", "PEM 1\n"), ("proxy", "PEM 2\n"))
 )
-FLATCAR = dataclasses.replace(
-    specs.cluster().control_plane,
-    image=dataclasses.replace(specs.IMAGE, os_distro="flatcar"),
+FLATCAR, ROCKY, DEBIAN = (
+    dataclasses.replace(
+        specs.cluster().control_plane,
+        image=dataclasses.replace(specs.IMAGE, os_distro=distro),
+    )
+    for distro in ("flatcar", "rocky", "debian")
 )
 
 
@@ -211,29 +231,36 @@ class TrustTest(base.BaseTestCase):
         for cluster in (specs.cluster(), specs.cluster(control_plane=FLATCAR)):
             self.assertEqual({}, egress.TRUST.cluster(cluster))
 
-    def test_on_ubuntu_the_chart_does_it(self) -> None:
-        cluster = specs.cluster(site=SITE)
-        self.assertEqual(
-            {"trustedCAs": {"openstack": "PEM 1\n", "proxy": "PEM 2\n"}},
-            egress.TRUST.cluster(cluster),
-        )
-
-    def test_flatcar_has_another_folder_on_every_machine(self) -> None:
-        found = values.build(specs.cluster(site=SITE, control_plane=FLATCAR))
-        self.assertNotIn("trustedCAs", found)
-        expected = {
-            "files": [
-                {
-                    "path": f"/etc/ssl/certs/{name}.pem",
-                    "owner": "root:root",
-                    "permissions": "0644",
-                    "content": pem,
-                }
-                for name, pem in SITE.trusted_cas
-            ],
-            "preKubeadmCommands": ["update-ca-certificates"],
-        }
-        for machines in ("controlPlane", "nodeGroupDefaults"):
+    def test_on_ubuntu_and_debian_the_chart_does_it(self) -> None:
+        for cluster in (
+            specs.cluster(site=SITE),
+            specs.cluster(site=SITE, control_plane=DEBIAN),
+        ):
             self.assertEqual(
-                expected, found[machines]["kubeadmConfigSpec"], machines
+                {"trustedCAs": {"openstack": "PEM 1\n", "proxy": "PEM 2\n"}},
+                egress.TRUST.cluster(cluster),
             )
+
+    def test_others_have_another_folder_on_every_machine(self) -> None:
+        for group, folder, command in (
+            (FLATCAR, "/etc/ssl/certs", "update-ca-certificates"),
+            (ROCKY, "/etc/pki/ca-trust/source/anchors", "update-ca-trust"),
+        ):
+            found = values.build(specs.cluster(site=SITE, control_plane=group))
+            self.assertNotIn("trustedCAs", found)
+            expected = {
+                "files": [
+                    {
+                        "path": f"{folder}/{name}.pem",
+                        "owner": "root:root",
+                        "permissions": "0644",
+                        "content": pem,
+                    }
+                    for name, pem in SITE.trusted_cas
+                ],
+                "preKubeadmCommands": [command],
+            }
+            for machines in ("controlPlane", "nodeGroupDefaults"):
+                self.assertEqual(
+                    expected, found[machines]["kubeadmConfigSpec"], machines
+                )

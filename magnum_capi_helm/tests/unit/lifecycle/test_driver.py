@@ -38,17 +38,20 @@ class DriverTest(base.FlowTestCase):
         }
         self.assertEqual({"model", "tests"}, holders)
 
-    def test_it_serves_ubuntu_and_flatcar(self) -> None:
+    def test_it_serves_each_distribution(self) -> None:
+        distros = (
+            "ubuntu",
+            "debian",
+            "rocky",
+            "rockylinux",
+            "flatcar",
+            # An older name of ubuntu.
+            "capi-kubeadm-cloudinit",
+        )
         self.assertEqual(
             [
-                {"server_type": "vm", "os": "ubuntu", "coe": "kubernetes"},
-                {"server_type": "vm", "os": "flatcar", "coe": "kubernetes"},
-                # An older name of ubuntu.
-                {
-                    "server_type": "vm",
-                    "os": "capi-kubeadm-cloudinit",
-                    "coe": "kubernetes",
-                },
+                {"server_type": "vm", "os": each, "coe": "kubernetes"}
+                for each in distros
             ],
             self.driver.provides,
         )

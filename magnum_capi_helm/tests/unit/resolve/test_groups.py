@@ -48,6 +48,10 @@ class GroupsTestCase(base.FlowTestCase):
                 "fedora": dataclasses.replace(
                     UBUNTU, os_distro="fedora-coreos"
                 ),
+                **{
+                    each: dataclasses.replace(UBUNTU, os_distro=each)
+                    for each in ("debian", "rocky", "rockylinux")
+                },
             },
             flavors={
                 "m1.medium": "m1.medium",
@@ -82,14 +86,20 @@ class GroupsTestCase(base.FlowTestCase):
 class ImageTest(GroupsTestCase):
     """Distribution and version, by the image or by the label kube_tag."""
 
-    def test_the_historic_name_of_ubuntu(self) -> None:
-        found = self.resolve(image_id="historic")
-        self.assertEqual("ubuntu", found.image.os_distro)
+    def test_each_distribution_has_the_charts_name(self) -> None:
+        for image, distro in {
+            "historic": "ubuntu",
+            "debian": "debian",
+            "rocky": "rocky",
+            "rockylinux": "rocky",
+        }.items():
+            found = self.resolve(image_id=image)
+            self.assertEqual(distro, found.image.os_distro, image)
 
     def test_a_distribution_without_support(self) -> None:
         self.assertIn(
             "image_id: choose an image whose os_distro is one of ubuntu, "
-            "flatcar",
+            "debian, rocky, rockylinux, flatcar",
             self.refused(image_id="fedora"),
         )
 

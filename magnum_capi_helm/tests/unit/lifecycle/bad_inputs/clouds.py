@@ -113,7 +113,8 @@ UNFIT: bad_inputs.Table = {
     ),
     "an image of another distribution": bad_inputs.Input(
         "image_id: choose an image whose os_distro is one of ubuntu, "
-        "flatcar, capi-kubeadm-cloudinit. Image 'fedora' has 'fedora-coreos'",
+        "debian, rocky, rockylinux, flatcar, capi-kubeadm-cloudinit. Image "
+        "'fedora' has 'fedora-coreos'",
         template={"image_id": "fedora"},
     ),
     "an image of another version than kube_tag": bad_inputs.Input(

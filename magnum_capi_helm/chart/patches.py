@@ -2,20 +2,22 @@
 
 """Set fields of rendered objects for which a chart has no value.
 
-``patches.yaml`` has these fields. Their values are in the release's values
-like all others, at a path that the chart ignores, so the desired state, an
-upgrade to another chart and a rollback need to know nothing of patches.
+``patches.yaml`` and :mod:`autoscaler` have these fields. Their values are in
+the release's values like all others, at a path that the chart ignores, so the
+desired state, an upgrade to another chart and a rollback need to know nothing
+of patches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import functools
 from importlib import resources
 from typing import Any, NamedTuple
 
 import yaml
 
+from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
@@ -28,7 +30,7 @@ class Row(NamedTuple):
     charts: versions.Range
     kind: str
     field: str
-    name: str = ""
+    label: str = ""
     text: str = ""
     by: str = ""
 
@@ -37,25 +39,28 @@ class Patch(NamedTuple):
     """A field of objects of one kind.
 
     :param field: dotted path in the object
-    :param name: end of the objects' names; empty: all of the kind
-    :param text: the part of the field that the value replaces; empty: all
+    :param label: ``key=value`` of the objects; empty: all of the kind
+    :param text: the part of the field that the value replaces. Without it the
+        value is added to what objects with the label have, and replaces what
+        all of a kind have
     """
 
     kind: str
     field: str
     value: Any
-    name: str = ""
+    label: str = ""
     text: str = ""
 
-    def fits(self, kind: str, name: str) -> bool:
+    def fits(self, kind: str, labels: Collection[str]) -> bool:
         """Return whether an object gets the field."""
-        return kind == self.kind and name.endswith(self.name)
+        return kind == self.kind and (not self.label or self.label in labels)
 
 
-def identity(obj: Mapping[str, Any]) -> tuple[str, str]:
-    """Return kind and name of an object, for ``check``."""
-    name = topic.value_at(obj, "metadata.name")
-    return str(obj.get("kind")), str(name or "")
+def identity(obj: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
+    """Return kind and labels of an object, for ``check``."""
+    labels = topic.value_at(obj, "metadata.labels") or {}
+    pairs = (f"{key}={text}" for key, text in labels.items())
+    return str(obj.get("kind")), frozenset(pairs)
 
 
 @functools.cache
@@ -73,12 +78,26 @@ def wanted(values: Mapping[str, Any], version: str) -> tuple[Patch, ...]:
 
     :param version: of its chart
     """
-    return tuple(
-        Patch(row.kind, row.field, row.by or value, row.name, row.text)
+    of_table = (
+        Patch(row.kind, row.field, row.by or value, row.label, row.text)
         for row in table()
         if version in row.charts
         and (value := topic.value_at(values, row.value))
     )
+    return (*of_table, *_for_autoscaler(values))
+
+
+def _for_autoscaler(values: Mapping[str, Any]) -> Iterator[Patch]:
+    groups = autoscaler.scaled(values)
+    if groups:
+        label = "capi.stackhpc.com/component=autoscaler"
+        yield Patch("Role", "rules", autoscaler.RULES, label)
+    for each in groups:
+        if notes := autoscaler.capacity(each):
+            label = f"capi.stackhpc.com/node-group={each['name']}"
+            yield Patch(
+                "MachineDeployment", "metadata.annotations", notes, label
+            )
 
 
 def applied(
@@ -105,26 +124,39 @@ def patched(
         return None
     result: dict[str, Any] = topic.copied(obj)
     for patch in own:
-        value, missing = patch.value, ""
-        if patch.text:
-            before = str(topic.value_at(result, patch.field))
-            value = before.replace(patch.text, patch.value)
-            missing = "" if patch.text in before else patch.text
-        else:
-            parent, _, _ = patch.field.rpartition(".")
-            if not isinstance(topic.value_at(result, parent), dict):
-                missing = parent
+        parent, _, _ = patch.field.rpartition(".")
+        above = topic.value_at(result, parent) if parent else result
+        before = topic.value_at(result, patch.field)
+        missing = "" if isinstance(above, dict) else parent
+        if patch.text and patch.text not in str(before):
+            missing = patch.text
         if missing:
             raise errors.Unconvertible(
                 f"{patch.kind} can't get {patch.field}: the chart renders no "
                 f"{missing}"
             )
-        topic.put(result, patch.field, value)
+        topic.put(result, patch.field, _value(patch, before))
     return result
 
 
+def _value(patch: Patch, before: Any) -> Any:
+    """Return what a field has with its patch.
+
+    :param before: what the chart renders
+    """
+    new = patch.value
+    if patch.text:
+        return str(before).replace(patch.text, new)
+    if not patch.label:
+        return new
+    if isinstance(new, Mapping):
+        return {**(before or {}), **new}
+    return [*(before or ()), *new]
+
+
 def check(
-    patches: Iterable[Patch], objects: Collection[tuple[str, str]]
+    patches: Iterable[Patch],
+    objects: Collection[tuple[str, frozenset[str]]],
 ) -> None:
     """Refuse patches of an object that is not there.
 
@@ -132,7 +164,9 @@ def check(
     :raises Unconvertible: naming kind and field
     """
     for each in patches:
-        if not any(each.fits(*identity) for identity in objects):
+        # What is only added may be without its object.
+        wanted = each if each.text else each._replace(label="")
+        if not any(wanted.fits(*identity) for identity in objects):
             raise errors.Unconvertible(
                 f"{each.kind} can't get {each.field}: the chart renders no "
                 "such object"

@@ -16,6 +16,10 @@ from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Autoscaling")
 
+#: Key of an item of ``nodeGroups`` that no chart reads: what a node has, by
+#: the names of the autoscaler's annotations.
+CAPACITY = "capacity"
+
 #: Charts up to 0.25.1 do not render a group whose minimum is 0.
 _DOWN_TO_ZERO = (versions.Range(since="0.26.0"),)
 
@@ -67,6 +71,17 @@ TAG = TOPIC.text(
     help="Version of the cluster autoscaler. Default: the version that fits "
     "the Kubernetes version of the control plane.",
     becomes=("autoscaler.image.tag",),
+)
+GPUS = TOPIC.text(
+    "auto_scaling_gpus",
+    "the resource of a device plugin and its count on each node",
+    regex=r"\A([a-z0-9.-]{1,200}/[A-Za-z0-9._-]{1,63}=[1-9][0-9]?)?\Z",
+    details="an example is nvidia.com/gpu=1",
+    help="GPUs of each node. The autoscaler needs them to scale a nodegroup "
+    "up from 0 for a pod with a GPU: the flavor does not have their name in "
+    "Kubernetes.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=(f"nodeGroups[].{CAPACITY}",),
 )
 UNNEEDED_TIME: labels.Label[str | None] = TOPIC.label(
     "auto_scaling_unneeded_time",
@@ -135,13 +150,36 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     }
 
 
+def _capacity(
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> dict[str, str]:
+    """Return what an empty node of the group has.
+
+    A group that is not scaled has it too: a later change of its bounds does
+    not look up the flavor.
+    """
+    machine = group.machine
+    if machine is None or not cluster.labels[ENABLED]:
+        return {}
+    kind, _, count = group.labels[GPUS].partition("=")
+    gpus = {"gpu-type": kind, "gpu-count": count} if kind else {}
+    return {
+        **gpus,
+        "cpu": str(machine.vcpus),
+        "memory": f"{machine.ram}Mi",
+        "ephemeral-disk": f"{group.boot_disk.size or machine.disk}Gi",
+    }
+
+
 def _group_leaves(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> topic.Leaves:
+    capacity = {CAPACITY: _capacity(cluster, group)}
     # Never autoscale false: the chart loses that in a single group.
     if not scales(cluster, group):
-        return {}
+        return capacity
     return {
+        **capacity,
         "autoscale": True,
         "machineCountMin": _minimum(cluster, group),
         "machineCountMax": group.maximum,
@@ -156,6 +194,8 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     """
     settings = cluster.labels
     topic.check_dependents(settings, (UNNEEDED_TIME, UTILIZATION), ENABLED)
+    for each in cluster.node_groups:
+        topic.check_dependents(each.labels, (GPUS,), ENABLED)
     version = cluster.chart.version
     if (
         settings[ENABLED]

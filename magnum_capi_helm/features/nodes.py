@@ -19,7 +19,7 @@ from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Machines")
 
-_REGISTRATION = "kubeadmConfigSpec.joinConfiguration.nodeRegistration"
+REGISTRATION = "kubeadmConfigSpec.joinConfiguration.nodeRegistration"
 
 
 def _root_volume(key: str) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ NODE_TAINTS: labels.Label[label_types.Taints] = TOPIC.label(
     help="Taints of the Kubernetes nodes of worker groups, from the moment "
     "they join. The nodegroup's field node_taints overrides them.",
     scope=labels.Scope.NODEGROUP,
-    becomes=(f"nodeGroups[].{_REGISTRATION}.taints",),
+    becomes=(f"nodeGroups[].{REGISTRATION}.taints",),
 )
 
 #: Labels of nodes that the other Magnum drivers set.
@@ -161,7 +161,7 @@ def _group_leaves(
         **_machine(group),
         "nodeLabels": _node_labels(group),
         "machineCount": None if scales else group.count,
-        f"{_REGISTRATION}.taints": [_taint(each) for each in group.taints],
+        f"{REGISTRATION}.taints": [_taint(each) for each in group.taints],
     }
 
 

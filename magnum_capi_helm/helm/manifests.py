@@ -81,7 +81,7 @@ def converted(
     :raises Unconvertible: a field can't be kept, or a patch not applied
     """
     parts = []
-    identities: set[tuple[str, str]] = set()
+    identities: set[tuple[str, frozenset[str]]] = set()
     end = 0
     loader = _Loader(text)
     try:

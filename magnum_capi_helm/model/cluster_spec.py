@@ -171,6 +171,7 @@ class NodeGroup:
     :param container_disk: volume for images and containers
     :param node_labels: labels of its Kubernetes nodes
     :param server_group_id: Nova server group
+    :param machine: the flavor with its sizes; None: not looked up
     """
 
     name: str
@@ -187,6 +188,7 @@ class NodeGroup:
     node_labels: tuple[tuple[str, str], ...] = ()
     taints: tuple[Taint, ...] = ()
     server_group_id: str | None = None
+    machine: Flavor | None = None
 
 
 @dataclasses.dataclass(frozen=True)

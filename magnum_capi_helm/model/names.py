@@ -151,6 +151,11 @@ def machine_deployment(release_name: str, group: str) -> str:
     return chart_object(release_name, group)
 
 
+def autoscaler(release_name: str) -> str:
+    """Name the Deployment of the autoscaler."""
+    return chart_object(release_name, "autoscaler")
+
+
 def credentials(release_name: str) -> str:
     """Name the Secret with clouds.yaml that Cluster API's provider reads."""
     return f"{release_name}-cloud-credentials"

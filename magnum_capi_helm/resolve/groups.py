@@ -94,6 +94,7 @@ def resolve(
         container_disk=_container_disk(cluster, row, group_labels),
         node_labels=node_labels(row, group_labels),
         taints=taints(row, group_labels),
+        machine=flavor,
     )
 
 

@@ -40,7 +40,9 @@ _OPEN = re.compile(
     r"|values|cloudConfig|admissionConfiguration|networkFilter|subnetFilter"
     r"|machineRootVolume|ports|extraArgs|blockDevice|defaultStorageClass"
     r"|additionalStorageClasses|rolloutStrategy|custom|loadBalancerNetwork"
-    r"|healthCheck\.spec)(\..*)?"
+    r"|healthCheck\.spec"
+    # The driver puts it into annotations (chart/autoscaler.py).
+    r"|nodeGroups\.capacity)(\..*)?"
 )
 
 

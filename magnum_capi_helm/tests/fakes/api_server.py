@@ -220,7 +220,7 @@ class ApiServer:
             )
 
 
-BY_NAME = {kind.name: kind for kind in kinds.ALL}
+BY_NAME = {kind.name: kind for kind in (*kinds.ALL, *kinds.PLAIN)}
 
 
 def merge(target: Object, change: Object) -> None:

@@ -112,7 +112,30 @@ def render(
             for each in _group(made, group)
         ),
         *_addons(made, values),
+        *_autoscaler(made, values),
     ]
+
+
+def _autoscaler(
+    made: _Maker, values: dict[str, Any]
+) -> list[api_server.Object]:
+    """The autoscaler, which is soon ready."""
+    if not any(e.get("autoscale") for e in values.get("nodeGroups") or []):
+        return []
+    name = names.autoscaler(made.release)
+    ready = {"conditions": [{"type": "Available", "status": "True"}]}
+    objects = (
+        {"kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v1"},
+        {"kind": "Deployment", "apiVersion": "apps/v1", "status": ready},
+    )
+    found = [
+        {**made.make(kinds.DEPLOYMENT, name, {}), **each} for each in objects
+    ]
+    for each in found:
+        each["metadata"]["labels"]["capi.stackhpc.com/component"] = (
+            "autoscaler"
+        )
+    return found
 
 
 def _balancer(values: dict[str, Any]) -> dict[str, Any]:
@@ -209,13 +232,16 @@ def _group(made: _Maker, group: dict[str, Any]) -> list[api_server.Object]:
         annotations = dict(zip(keys, bounds, strict=True))
     else:
         spec["replicas"] = group["machineCount"]
+    deployment = made.make(
+        kinds.MACHINE_DEPLOYMENT,
+        names.machine_deployment(made.release, name),
+        spec,
+        annotations,
+    )
+    labels = deployment["metadata"]["labels"]
+    labels["capi.stackhpc.com/node-group"] = group["name"]
     return [
-        made.make(
-            kinds.MACHINE_DEPLOYMENT,
-            names.machine_deployment(made.release, name),
-            spec,
-            annotations,
-        ),
+        deployment,
         made.make(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
         made.make(kinds.CONFIG_TEMPLATE, config, {}, KEEP),
     ]

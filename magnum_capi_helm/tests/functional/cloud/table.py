@@ -97,6 +97,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
     ),
     "The autoscaler changes the number of servers later.": (
         "auto_scaling_enabled",
+        "auto_scaling_gpus",
         "auto_scaling_unneeded_time",
         "auto_scaling_utilization_threshold",
         "autoscaler_tag",

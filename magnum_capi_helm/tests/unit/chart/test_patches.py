@@ -44,10 +44,10 @@ def _patch(field: str, value: object) -> patches.Patch:
     return patches.Patch("OpenStackCluster", field, value)
 
 
-def _secret(name: str, text: str | None) -> dict[str, Any]:
+def _secret(part: str, text: str | None) -> dict[str, Any]:
     return {
         "kind": "Secret",
-        "metadata": {"name": name},
+        "metadata": {"labels": {"part": part}},
         "stringData": {"defaults": text},
     }
 
@@ -56,23 +56,23 @@ class TextTest(base.BaseTestCase):
     """A part of a text in one of several objects of a kind."""
 
     replacing = patches.Patch(
-        "Secret", "stringData.defaults", "b", "-cni", "a"
+        "Secret", "stringData.defaults", "b", "part=cni", "a"
     )
 
-    def test_only_the_part_in_the_object_of_that_name_changes(self) -> None:
+    def test_only_the_part_in_the_object_with_the_label_changes(self) -> None:
         self.assertEqual(
-            (_secret("rel-other", "a: 1"), _secret("rel-cni", "b: 1")),
+            (_secret("other", "a: 1"), _secret("cni", "b: 1")),
             patches.applied(
-                [_secret("rel-other", "a: 1"), _secret("rel-cni", "a: 1")],
+                [_secret("other", "a: 1"), _secret("cni", "a: 1")],
                 [self.replacing],
             ),
         )
 
     def test_without_the_object_or_the_part_it_is_refused(self) -> None:
         for obj, why in (
-            (_secret("rel-other", "a: 1"), "such object"),
-            (_secret("rel-cni", "c: 1"), "a"),
-            (_secret("rel-cni", None), "a"),
+            (_secret("other", "a: 1"), "such object"),
+            (_secret("cni", "c: 1"), "a"),
+            (_secret("cni", None), "a"),
         ):
             error = self.assertRaises(
                 errors.Unconvertible, patches.applied, [obj], [self.replacing]
@@ -160,4 +160,90 @@ class PatchesTest(base.BaseTestCase):
             self.assertEqual(
                 f"OpenStackCluster can't get {_FIELD}.flavor: {why}",
                 str(error),
+            )
+
+
+_CAPACITY = "capacity.cluster-autoscaler.kubernetes.io"
+_LABELED = "capi.stackhpc.com"
+_RULE = {
+    "apiGroups": ["infrastructure.cluster.x-k8s.io"],
+    "resources": ["openstackmachinetemplates"],
+    "verbs": ["get", "list", "watch"],
+}
+#: Items of nodeGroups; the autoscaler owns the first two.
+_BURST = {
+    "name": "burst",
+    "autoscale": True,
+    "capacity": {"cpu": "4", "memory": "8192Mi", "ephemeral-disk": "20Gi"},
+    "machineFlavor": "m1.large",
+    "failureDomain": "az1",
+    "nodeLabels": {"pool": "burst", "empty": ""},
+    "kubeadmConfigSpec": {
+        "joinConfiguration": {
+            "nodeRegistration": {
+                "kubeletExtraArgs": {"max-pods": "50"},
+                "taints": [
+                    {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+                    {"key": "spot", "effect": "NoExecute"},
+                ],
+            }
+        }
+    },
+}
+_OLD = {"name": "old", "autoscale": True}
+_FIXED = {"name": "fixed", "machineCount": 2, "capacity": {"cpu": "4"}}
+_NOTES = {
+    f"{_CAPACITY}/cpu": "4",
+    f"{_CAPACITY}/memory": "8192Mi",
+    f"{_CAPACITY}/ephemeral-disk": "20Gi",
+    f"{_CAPACITY}/maxPods": "50",
+    f"{_CAPACITY}/labels": "capi.stackhpc.com/node-group=burst,empty=,"
+    "node.kubernetes.io/instance-type=m1.large,pool=burst,"
+    "topology.kubernetes.io/zone=az1",
+    f"{_CAPACITY}/taints": "gpu=yes:NoSchedule,spot:NoExecute",
+}
+
+
+def _labeled(kind: str, key: str, value: str, **fields: Any) -> Any:
+    labels = {f"{_LABELED}/{key}": value}
+    return {"kind": kind, "metadata": {"labels": labels}, **fields}
+
+
+class AutoscalerTest(base.BaseTestCase):
+    """A group without a node tells the autoscaler what a node has."""
+
+    def _applied(self, *groups: Any) -> list[Any]:
+        objects = (
+            _labeled("Role", "component", "autoscaler", rules=[{"a": 1}]),
+            _labeled("Role", "component", "other", rules=[]),
+            self._deployment("burst"),
+            self._deployment("old"),
+            self._deployment("fixed"),
+        )
+        patch = patches.wanted({"nodeGroups": list(groups)}, "0.27.0")
+        return list(patches.applied(objects, patch))
+
+    def _deployment(self, name: str, **notes: str) -> Any:
+        found = _labeled("MachineDeployment", "node-group", name)
+        found["metadata"]["annotations"] = {"max-size": "5", **notes}
+        return found
+
+    def test_only_groups_of_the_autoscaler_are_described(self) -> None:
+        self.assertEqual(
+            [
+                _labeled(
+                    "Role", "component", "autoscaler", rules=[{"a": 1}, _RULE]
+                ),
+                _labeled("Role", "component", "other", rules=[]),
+                self._deployment("burst", **_NOTES),
+                self._deployment("old"),
+                self._deployment("fixed"),
+            ],
+            self._applied(_BURST, _OLD, _FIXED),
+        )
+
+    def test_without_such_groups_nothing_changes(self) -> None:
+        for groups in ([_FIXED], [], None):
+            self.assertEqual(
+                (), patches.wanted({"nodeGroups": groups}, "0.27.0")
             )

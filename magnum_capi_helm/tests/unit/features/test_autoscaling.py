@@ -160,6 +160,51 @@ class GroupTest(base.BaseTestCase):
         )
 
 
+class CapacityTest(base.BaseTestCase):
+    """What a node has, for a group without a node."""
+
+    def _capacity(self, given: dict[str, str], disk: int | None = None) -> Any:
+        group = specs.group(
+            {**given},
+            machine=cluster_spec.Flavor("m1.small", 4, 8192, 20),
+            boot_disk=cluster_spec.Disk(disk),
+        )
+        values = autoscaling.TOPIC.group(specs.cluster(given), group)
+        return values.get("capacity")
+
+    def test_it_is_that_of_the_flavor_and_the_boot_volume(self) -> None:
+        size = {"cpu": "4", "memory": "8192Mi", "ephemeral-disk": "20Gi"}
+        gpus = {**ON, "auto_scaling_gpus": "nvidia.com/gpu=2"}
+        rows: list[tuple[tuple[Any, ...], Any]] = [
+            (({},), None),
+            ((ON,), size),
+            ((ON, 60), {**size, "ephemeral-disk": "60Gi"}),
+            (
+                (gpus,),
+                {**size, "gpu-type": "nvidia.com/gpu", "gpu-count": "2"},
+            ),
+        ]
+        self.assertEqual(
+            rows, [(row, self._capacity(*row)) for row, _ in rows]
+        )
+
+    def test_a_change_of_bounds_looks_no_flavor_up(self) -> None:
+        found = autoscaling.TOPIC.group(specs.cluster(ON), specs.group())
+        self.assertEqual({}, found)
+
+    def test_gpus_without_the_autoscaler_are_refused(self) -> None:
+        given = {"auto_scaling_gpus": "nvidia.com/gpu=2"}
+        cluster = specs.cluster(node_groups=(specs.group(given),))
+        error = self.assertRaises(
+            errors.LabelError, autoscaling.TOPIC.check, cluster
+        )
+        self.assertIn(
+            "label auto_scaling_gpus: give it together with "
+            "auto_scaling_enabled=true",
+            str(error),
+        )
+
+
 class ZeroTest(base.BaseTestCase):
     def test_zero_by_the_label_needs_a_chart_that_can_do_it(self) -> None:
         given = {**ON, "min_node_count": "0"}

@@ -14,6 +14,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 GROUP = "default-worker"
@@ -122,6 +123,35 @@ class FollowTest(ScaledTestCase):
         self.health_poll()
         self.assertEqual(5, self.count())
         self.assertEqual(1, len(self.fingerprints()))
+
+
+class FromZeroTest(ScaledTestCase):
+    """The autoscaler knows the nodes of a group that has none."""
+
+    def test_it_still_does_after_a_change_of_bounds(self) -> None:
+        key = (base.NAMESPACE, f"{base.RELEASE}-{GROUP}")
+        self.change(GROUP, max_node_count=7)
+        self.poll()
+        live: Any = self.server.get(kinds.MACHINE_DEPLOYMENT, *key)
+        notes = live["metadata"]["annotations"]
+        prefix = "capacity.cluster-autoscaler.kubernetes.io/"
+        self.assertEqual(
+            {
+                "cpu": "2",
+                "memory": "4096Mi",
+                "ephemeral-disk": "20Gi",
+                "labels": f"capi.stackhpc.com/node-group={GROUP},"
+                f"magnum.openstack.org/nodegroup={GROUP},"
+                "magnum.openstack.org/role=worker,"
+                "node.kubernetes.io/instance-type=m1.medium",
+            },
+            {
+                name.removeprefix(prefix): text
+                for name, text in notes.items()
+                if name.startswith(prefix)
+            },
+        )
+        self.assertEqual("7", notes[view.AUTOSCALER_ANNOTATION])
 
 
 class LeaveTest(ScaledTestCase):

@@ -67,6 +67,7 @@ def group_of(name: str, role: str, count: int) -> cluster_spec.NodeGroup:
         role=role,
         labels=labels_of_none(),
         boot_disk=cluster_spec.Disk(size=0),
+        machine=cluster_spec.Flavor("m1.medium", 2, 4096, 20, ephemeral=100),
     )
 
 

@@ -12,6 +12,10 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "max_node_count": ("6", {"auto_scaling_enabled": "true"}),
     "autoscaler_tag": ("v1.34.1", {"auto_scaling_enabled": "true"}),
+    "auto_scaling_gpus": (
+        "nvidia.com/gpu=1",
+        {"auto_scaling_enabled": "true"},
+    ),
     "auto_scaling_unneeded_time": ("30m", {"auto_scaling_enabled": "true"}),
     "auto_scaling_utilization_threshold": (
         "0.7",
@@ -25,6 +29,7 @@ REFUSED: dict[str, str] = {
     "min_node_count": "1.5",
     "max_node_count": "many",
     "autoscaler_tag": "v1.34.1@sha256:0",
+    "auto_scaling_gpus": "nvidia.com/gpu",
     "auto_scaling_unneeded_time": "10",
     "auto_scaling_utilization_threshold": "50%",
 }

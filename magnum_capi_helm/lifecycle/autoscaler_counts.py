@@ -2,6 +2,8 @@
 
 """Write the counts that the autoscaler chose into Magnum's rows.
 
+And see whether it runs.
+
 It changes machines behind Magnum's back, and users read the count there. The
 count is part of the fingerprint of the rows, which release and desired state
 carry: they get the new one first, so that nothing looks unapplied and nothing
@@ -22,9 +24,12 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.status import autoscaler
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import nodegroup as nodegroup_status
 from magnum_capi_helm.status import view
@@ -58,6 +63,19 @@ def chosen(cluster: Any, observed: operations.Observed) -> dict[str, int]:
     fingerprint = cluster_status.fingerprint(objects.cluster)
     applied = (rows_now.fingerprint(), rows_now.counted(live).fingerprint())
     return new if fingerprint is None or fingerprint in applied else {}
+
+
+def stopped_reason(operation: operations.Operation) -> str | None:
+    """Return why the autoscaler does not run; None: unknown."""
+    namespace, release = operation.scope
+    text = "Nothing is known of the autoscaler of cluster %s: %s"
+    deployment, known = None, False
+    with magnum_errors.logged(LOG, text, operation.cluster.uuid):
+        deployment = operation.runtime.management.get(
+            kinds.DEPLOYMENT, namespace, names.autoscaler(release)
+        )
+        known = True
+    return autoscaler.stopped_reason(deployment) if known else None
 
 
 def follow(operation: operations.Operation) -> None:

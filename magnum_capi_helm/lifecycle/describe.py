@@ -14,6 +14,7 @@ from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
@@ -70,6 +71,9 @@ class Describer:
             tree.Branch("Lease", release, note=_lease_holder(operation)),
             tree.credential(names.credentials(release), error),
         ]
+        if objects.autoscaled():
+            stopped = autoscaler_counts.stopped_reason(operation)
+            parts.append(tree.autoscaler(names.autoscaler(release), stopped))
         if error and rows.action(row.status) == "DELETE":
             parts.append(tree.openstack_resources(namespace, objects))
         return self._root(row, _reason(row, state.verdict), parts)

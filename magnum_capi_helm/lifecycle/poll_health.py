@@ -2,6 +2,8 @@
 
 """One health poll: four LISTs, which the polls of all clusters share.
 
+A cluster with the autoscaler needs a GET of its own every few minutes.
+
 1. Read the objects. If neither the row nor an object has changed, the health
    is that of the poll before.
 2. Judge the health. Save addresses, versions and the autoscaler's counts.
@@ -31,12 +33,16 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.status import autoscaler
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+
+#: The autoscaler may stop without a change of any object that a poll reads.
+_AUTOSCALER_SECONDS = 300.0
 
 
 def poll(context: Any, cluster: Any) -> health.Health:
@@ -116,6 +122,11 @@ def _judge(
             text = "Counts of cluster %s are old: %s"
             with magnum_errors.logged(LOG, text, cluster.uuid):
                 autoscaler_counts.follow(operation)
+    if objects.autoscaled():
+        seconds = min(seconds, _AUTOSCALER_SECONDS)
+        stopped = autoscaler_counts.stopped_reason(operation)
+        notes = autoscaler.health(objects, stopped)
+        result = dataclasses.replace(result, reason=result.reason | notes)
     # A certificate is no illness. The text of the warning changes by the day.
     warning = replacement.expiry_warning(objects, now)
     if warning and result.status != health.UNKNOWN:

@@ -133,6 +133,17 @@ def credential(name: str, error: str | None) -> Branch:
     return grow("credential", name, error)
 
 
+def autoscaler(name: str, stopped: str | None) -> Branch:
+    """Return the branch of the autoscaler.
+
+    :param stopped: why it does not run; empty: it does; None: unknown
+    """
+    if stopped is None:
+        reason = "the management cluster does not say"
+        return Branch("autoscaler", name, State.UNKNOWN, reason=reason)
+    return grow("autoscaler", name, stopped)
+
+
 def cluster(
     objects: view.View, expected: cluster_status.Expected, clock: view.Clock
 ) -> Branch:
@@ -207,7 +218,11 @@ def _group_note(
     if obj is None:
         return note
     numbers = nodegroup.replicas(obj)
-    return f"{note}, {numbers.ready} of {numbers.wanted} ready"
+    note = f"{note}, {numbers.ready} of {numbers.wanted} ready"
+    if view.AUTOSCALER_ANNOTATION not in view.annotations_of(obj):
+        return note
+    minimum, maximum = view.autoscaler_bounds(obj)
+    return f"{note}, autoscaled from {minimum} to {maximum}"
 
 
 def _addons(

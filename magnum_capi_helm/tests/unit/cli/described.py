@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import io
+import types
+from typing import Any
 
 from magnum_capi_helm.cli import describe
 from magnum_capi_helm.tests.unit.cli import command_case
@@ -62,9 +64,11 @@ class Watched(describe.Describe):
 class DescribeTestCase(base.FlowTestCase):
     """A cluster that is complete."""
 
+    fields: Mapping[str, Any] = types.MappingProxyType({})
+
     def setUp(self) -> None:
         super().setUp()
-        self.complete()
+        self.complete(**self.fields)
         self.health_poll()
         self.out: io.StringIO = io.StringIO()
         self.err = io.StringIO()

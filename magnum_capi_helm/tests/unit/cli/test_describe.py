@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import json
 import re
+import types
+from typing import Any
 
 import yaml
 
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cli import described
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -268,3 +272,42 @@ class TreeTest(described.DescribeTestCase):
         self.describe()
         verbs = {each.verb for each in self.management.requests[len(before) :]}
         self.assertEqual(set(), verbs & {"create", "replace", "patch"})
+
+
+class AutoscalerTest(described.DescribeTestCase):
+    """A cluster whose workers are scaled."""
+
+    fields: Mapping[str, Any] = types.MappingProxyType(
+        {
+            "labels": {
+                "auto_scaling_enabled": "true",
+                "min_node_count": "1",
+                "max_node_count": "5",
+            }
+        }
+    )
+
+    def test_it_has_a_line_and_its_groups_have_bounds(self) -> None:
+        self.describe()
+        printed = self.printed()
+        self.assertIn("── autoscaler R-autoscaler: ready", printed)
+        self.assertIn("1 of 1 ready, autoscaled from 1 to 5): ready", printed)
+
+    def test_one_that_stopped_says_why(self) -> None:
+        key = (kinds.DEPLOYMENT, base.NAMESPACE, f"{base.RELEASE}-autoscaler")
+        condition = {"type": "Available", "status": "False", "message": "why"}
+        self.server.set_status(*key, {"conditions": [condition]})
+        self.assertIn("autoscaler R-autoscaler: not ready: why", self.lines())
+        self.assertEqual(1, self.describe())
+
+    def test_one_that_can_not_be_read_is_unknown(self) -> None:
+        self.management.fail(
+            errors.ManagementUnreachable("no answer"),
+            verbs=["get"],
+            kind=kinds.DEPLOYMENT,
+        )
+        self.assertIn(
+            "autoscaler R-autoscaler: unknown: the management cluster does "
+            "not say",
+            self.lines(),
+        )

@@ -154,6 +154,56 @@ class FromZeroTest(ScaledTestCase):
         self.assertEqual("7", notes[view.AUTOSCALER_ANNOTATION])
 
 
+class RunningTest(ScaledTestCase):
+    """Whether the autoscaler runs is read where there is one."""
+
+    def test_one_that_runs_is_ok(self) -> None:
+        row = self.health_poll()
+        self.assertEqual("HEALTHY", row.health_status)
+        self.assertEqual("ok", row.health_status_reason["autoscaler"])
+
+    def test_one_that_stopped_makes_no_cluster_unhealthy(self) -> None:
+        condition = {"type": "Available", "status": "False", "message": "why"}
+        self.server.set_status(
+            kinds.DEPLOYMENT,
+            base.NAMESPACE,
+            names.autoscaler(base.RELEASE),
+            {"conditions": [condition]},
+        )
+        row = self.health_poll()
+        self.assertEqual("HEALTHY", row.health_status)
+        self.assertEqual(
+            "not running: why", row.health_status_reason["autoscaler"]
+        )
+
+    def test_it_is_read_again_though_no_object_changed(self) -> None:
+        self.health_poll()
+        self.server.delete(
+            kinds.DEPLOYMENT, base.NAMESPACE, names.autoscaler(base.RELEASE)
+        )
+        self.plane.clock.advance(301)
+        self.assertEqual(
+            "not running: its Deployment does not exist",
+            self.health_poll().health_status_reason["autoscaler"],
+        )
+
+    def test_a_poll_takes_one_request_more(self) -> None:
+        self.management.requests.clear()
+        self.health_poll()
+        self.assertEqual(5, len(self.management.requests))
+
+    def test_an_unreadable_deployment_is_unknown(self) -> None:
+        self.management.fail(
+            errors.ManagementUnreachable("no answer"),
+            verbs=["get"],
+            kind=kinds.DEPLOYMENT,
+        )
+        row = self.health_poll()
+        self.assertEqual("HEALTHY", row.health_status)
+        self.assertEqual("unknown", row.health_status_reason["autoscaler"])
+        self.assertEqual(1, len(self.warnings()), self.warnings())
+
+
 class LeaveTest(ScaledTestCase):
     """What a user wants is not overwritten."""
 

@@ -56,13 +56,7 @@ def namespaces(
     for balancer, port in sorted(vips.items()):
         name = names.balancer_namespace(prefix, balancer)
         inside = [each for each in ports if each.name == _MEMBER + balancer]
-        legs = [
-            wishes.leg(prefix, port, "vip", external if port.external else ""),
-            *(
-                wishes.leg(prefix, each, f"m{number}")
-                for number, each in enumerate(sorted(inside))
-            ),
-        ]
+        legs = _legs(prefix, external, port, inside)
         own = [each for each in listeners if each.balancer == balancer]
         parts = [_head(folder / name)]
         parts += [
@@ -80,10 +74,24 @@ def namespaces(
             if each.balancer == balancer
         ]
         text = "\n".join(parts) if own else ""
-        found.append(
-            wishes.Namespace(name, tuple(legs), port.gateway, haproxy=text)
-        )
+        found.append(wishes.Namespace(name, legs, port.gateway, haproxy=text))
     return found
+
+
+def _legs(
+    prefix: str, external: str, vip: wishes.Port, inside: list[wishes.Port]
+) -> tuple[wishes.Leg, ...]:
+    """Return the links of a load balancer.
+
+    :param inside: its ports in other networks of members
+    """
+    return (
+        wishes.leg(prefix, vip, "vip", external if vip.external else ""),
+        *(
+            wishes.leg(prefix, each, f"m{number}")
+            for number, each in enumerate(sorted(inside))
+        ),
+    )
 
 
 def control_socket(folder: pathlib.Path, name: str) -> pathlib.Path:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``coe ca rotate`` while clients ask the Kubernetes API."""
+"""``coe ca rotate`` while clients ask the API, and the conductor dies."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import requests
 
 from lab.demo import workload
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.nodes import base
 from magnum_capi_helm.tests.functional.nodes import inside
 
@@ -33,16 +34,17 @@ class RotationTest(base.NodesCase):
         began = time.monotonic()
         self.magnum.call("PATCH", f"/certificates/{self.uuid}")
         first = self.ask_as(self.client("first"))
+        seen |= self.conductor_dies_in(1, 2)
         self.until_reason("step 3 of 6", 2 * base.PATIENCE)
-        seen |= set(self.all_machines())
         second = self.ask_as(self.client("second"))
+        seen |= self.conductor_dies_in(3, 4)
         self.until_reason("step 5 of 6", 2 * base.PATIENCE)
-        seen |= set(self.all_machines())
         counts = first.take()
         first.stop()
         self.record(
             f"requests with a kubeconfig of the begin, until step 5: {counts}"
         )
+        seen |= self.conductor_dies_in(5, 6)
         self.complete(2 * base.PATIENCE)
         machines = self.all_machines()
         replaced = len(seen | set(machines)) - len(machines)
@@ -62,6 +64,20 @@ class RotationTest(base.NodesCase):
         self.kubeconfig.unlink()
         self.take_kubeconfig()
         self.assertEqual(set(), members & self.etcd_members())
+
+    def conductor_dies_in(self, *steps: int) -> set[str]:
+        """Kill Magnum in each step, and start it again.
+
+        :returns: the names of the machines in these steps
+        """
+        seen: set[str] = set()
+        for step in steps:
+            self.until_reason(f"step {step} of 6", 2 * base.PATIENCE)
+            programs.lab("stop", "magnum", "--kill")
+            programs.lab("start", "magnum")
+            self.record(f"step {step}: the conductor is killed and started")
+            seen |= set(self.all_machines())
+        return seen
 
     def old_client_is_refused(self, old: pathlib.Path) -> None:
         """The old CA signs no client, and no machine trusts it."""

@@ -40,7 +40,7 @@ class ExpiredTest(base.NodesCase):
             str(_SCRIPT),
             env={
                 "KUBECONFIG": str(self.kubeconfig),
-                "KUBEADM": "/usr/local/sbin/kubeadm",
+                "KUBEADM": "/usr/local/bin/kubeadm",
                 "PATH": f"{programs.LAB / 'bin'}:{os.environ['PATH']}",
             },
             seconds=420,

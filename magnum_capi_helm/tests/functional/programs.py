@@ -22,6 +22,7 @@ LAB = pathlib.Path(os.environ.get("LAB_DIR") or CHECKOUT / ".lab")
 #: Tests in these packages run one after the other, and nothing beside them.
 ALONE = (
     f"{__package__}.alone.",
+    f"{__package__}.nodes.",
     f"{__package__}.measured.",
     f"{__package__}.cloud.",
     "lab.chaos.",

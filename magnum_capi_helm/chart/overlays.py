@@ -8,13 +8,15 @@ without those a machine has no proxy and trusts no CA. A ``null`` stays what
 it is, because helm takes away the chart's default where it finds one.
 
 An overlay can't set the values of Magnum's rows (names, counts, flavors,
-images), nor those of one cluster alone (credentials, addresses).
+images), nor those of one cluster alone (credentials, addresses). A profile of
+one nodegroup is an overlay of its item of ``nodeGroups``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import copy
+import json
 import re
 from typing import Any
 
@@ -62,6 +64,34 @@ _RESERVED = frozenset(
     }
 )
 
+#: Keys that a profile of one nodegroup may have. Labels and fields of the
+#: nodegroup set the others; the chart mixes up ``machineMetadata`` of groups.
+_MAPPINGS_OF_GROUP = (
+    "additionalBlockDevices",
+    "healthCheck",
+    "kubeadmConfigSpec",
+    "machineNetworking",
+    "machineRootVolume",
+    "nodeLabels",
+)
+_OF_GROUP = (
+    *_MAPPINGS_OF_GROUP,
+    "machineConfigDrive",
+    "nodeDeletionTimeout",
+    "nodeDrainTimeout",
+    "nodeVolumeDetachTimeout",
+)
+
+#: Where the values of all nodegroups are.
+_DEFAULTS = "nodeGroupDefaults"
+
+#: Lists of one nodegroup to which those of all are added.
+_LISTS_OF_GROUP = [
+    each.removeprefix(f"{_DEFAULTS}.")
+    for each in sorted(topic.JOINED)
+    if each.startswith(_DEFAULTS)
+]
+
 #: Paths above those: another value would take them all away.
 _MAPPINGS = frozenset(
     path[: dot.start()]
@@ -89,6 +119,67 @@ def apply(
     _check(overlay, "", origin)
     result = copy.deepcopy(values)
     _lay(result, overlay, "", _completed if again else _appended)
+    return result
+
+
+def apply_to_group(
+    item: topic.Values,
+    overlay: Mapping[str, Any],
+    origin: str,
+    *,
+    again: bool = False,
+) -> topic.Values:
+    """Return a copy of an item of ``nodeGroups`` with a profile on top.
+
+    :param again: as for :func:`apply`
+    :raises NotConfigured: the profile has what no nodegroup can have
+    """
+    for key in overlay:
+        if key not in _OF_GROUP:
+            raise errors.NotConfigured(
+                f"{origin}: {key} is not a nodegroup's to set: give "
+                f"{errors.one_of(_OF_GROUP)}"
+            )
+    _check_group(overlay, "", origin)
+    result = copy.deepcopy(item)
+    _lay(result, overlay, _DEFAULTS, _completed if again else _appended)
+    return result
+
+
+def _check_group(overlay: Mapping[str, Any], above: str, origin: str) -> None:
+    for key, value in overlay.items():
+        path = _below(above, key)
+        wrong = ""
+        # mustMerge in the chart takes these for missing.
+        if value in (None, False, "", [], {}):
+            wrong = (
+                f"is {json.dumps(value)}, which one nodegroup can't have: "
+                f"set it for all in {_DEFAULTS} of a values profile"
+            )
+        elif path in _MAPPINGS_OF_GROUP and not isinstance(value, Mapping):
+            wrong = "must be a mapping"
+        elif path in _LISTS_OF_GROUP and not isinstance(value, list):
+            wrong = "must be a list"
+        if wrong:
+            raise errors.NotConfigured(f"{origin}: {path} {wrong}")
+        if isinstance(value, Mapping):
+            _check_group(value, path, origin)
+
+
+def for_helm(values: topic.Values, fingerprint: str) -> topic.Values:
+    """Return values as helm gets them.
+
+    The chart replaces files and commands of all nodegroups by those of one
+    nodegroup, so each nodegroup with own ones gets those of all, too.
+
+    :param fingerprint: as for ``values.stamped``
+    """
+    result = copy.deepcopy(driver_values.stamped(values, fingerprint))
+    for item in result.get("nodeGroups") or ():
+        for path in _LISTS_OF_GROUP:
+            if own := topic.value_at(item, path):
+                shared = topic.value_at(result, f"{_DEFAULTS}.{path}") or ()
+                topic.put(item, path, _completed(shared, own))
     return result
 
 

@@ -89,6 +89,7 @@ def node_group(
     item: topic.Values = {}
     for each in features.TOPICS:
         topic.merge(item, each.group(cluster, group))
+    overlay(item, group.profile)
     return item
 
 

@@ -76,10 +76,10 @@ class Values(_Preview):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML."""
-        from magnum_capi_helm.chart import values
+        from magnum_capi_helm.chart import overlays
 
         _, desired = self.preview(parsed_args)
-        planned = values.stamped(desired.values, desired.fingerprint)
+        planned = overlays.for_helm(desired.values, desired.fingerprint)
         self.app.stdout.write(_yaml(encoding.mask_values(planned)))
 
 

@@ -217,6 +217,13 @@ OPTIONS: list[cfg.Opt] = [
         "capi_helm_values_profiles.",
     ),
     cfg.StrOpt(
+        "nodegroup_profile_dir",
+        default="",
+        help="Directory of named profiles for single nodegroups: one file "
+        "NAME.yaml with keys of one item of nodeGroups for each. Every user "
+        "can select them with the label capi_helm_nodegroup_profiles.",
+    ),
+    cfg.StrOpt(
         "registry_mirror",
         default="",
         help="Registry, with or without a path, that mirrors every registry "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labels that only a template has: chart, profiles, management cluster."""
+"""Labels of the operator: chart, profiles, management cluster."""
 
 from __future__ import annotations
 
@@ -72,6 +72,14 @@ PROFILE_NAMES: labels.Label[tuple[str, ...]] = PROFILES.label(
     "template. A later profile overrides an earlier one.",
     scope=labels.Scope.TEMPLATE,
     becomes=(f'clusterAnnotations."{PROFILES_ANNOTATION}"',),
+)
+GROUP_PROFILE_NAMES: labels.Label[tuple[str, ...]] = PROFILES.label(
+    "capi_helm_nodegroup_profiles",
+    _Names(),
+    (),
+    help="The operator's profiles of chart values for one worker group. A "
+    "later profile overrides an earlier one.",
+    scope=labels.Scope.NODEGROUP,
 )
 
 

@@ -47,6 +47,7 @@ from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import quota
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import cluster as cluster_status
@@ -448,4 +449,5 @@ def _changed_group(
         labels=group_labels,
         node_labels=groups.node_labels(row, group_labels),
         taints=groups.taints(row, group_labels),
+        profile=operator_files.add_profiles(group_labels),
     )

@@ -225,14 +225,23 @@ def _is_rebuilt(current: release_change.Current) -> bool:
 
 
 def _with_overlays(current: release_change.Current) -> topic.Values:
-    """Return the values with the operator's, and the template's profiles."""
+    """Return the values with the operator's, and all profiles."""
     before = current.desired
     cluster_labels = requested_labels.living_labels(current.row, before.labels)
     new = operator_files.apply_overlays(
         before.values, cluster_labels, again=True
     )
     values.overlay(new, template.profile_annotations(cluster_labels))
-    return new
+    chart_names = {each.uuid: each.chart_name for each in current.rows.workers}
+    items = release_change.items_by_name(new)
+    for row in current.existing:
+        if item := items.get(chart_names.get(row.uuid, "")):
+            group_labels = requested_labels.nodegroup_labels(
+                current.row, cluster_labels, row
+            )
+            name = item["name"]
+            items[name] = operator_files.add_profiles(group_labels, item)
+    return {**new, "nodeGroups": list(items.values())} if items else new
 
 
 def _check_chart(

@@ -8,7 +8,9 @@ answers. The chart values are made from them without any I/O.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
@@ -172,6 +174,7 @@ class NodeGroup:
     :param node_labels: labels of its Kubernetes nodes
     :param server_group_id: Nova server group
     :param machine: the flavor with its sizes; None: not looked up
+    :param profile: the operator's keys of its item of ``nodeGroups``
     """
 
     name: str
@@ -189,6 +192,9 @@ class NodeGroup:
     taints: tuple[Taint, ...] = ()
     server_group_id: str | None = None
     machine: Flavor | None = None
+    profile: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,6 +24,7 @@ import time
 from oslo_log import log
 
 from magnum_capi_helm.chart import conversion
+from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import manifests
@@ -62,7 +63,7 @@ def upgrade(
     """
     rt, (namespace, name) = release.runtime, release.scope
     chart = rt.charts.ensure(desired.chart)
-    stamped = values.stamped(desired.values, desired.fingerprint)
+    stamped = overlays.for_helm(desired.values, desired.fingerprint)
     end = within and time.monotonic() + within
 
     def run() -> float:
@@ -166,7 +167,7 @@ def _is_desired(
         return False
     if desired is None or desired.chart.version != record.chart_version:
         return False
-    stamped = values.stamped(desired.values, desired.fingerprint)
+    stamped = overlays.for_helm(desired.values, desired.fingerprint)
     return bool(
         values.without_nulls(stamped) == values.without_nulls(record.values)
     )

@@ -20,6 +20,7 @@ from oslo_log import log
 
 from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.chart import ca_rotation
+from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import server_groups
@@ -333,7 +334,7 @@ class Release:
             self.release,
             self.namespace,
             rt.charts.ensure(desired.chart),
-            values.stamped(desired.values, desired.fingerprint),
+            overlays.for_helm(desired.values, desired.fingerprint),
             patch=patches.wanted(desired.values, desired.chart.version),
         )
         if not live:

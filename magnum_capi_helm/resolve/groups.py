@@ -21,6 +21,7 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
 from magnum_capi_helm.resolve import network
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def resolve(
         node_labels=node_labels(row, group_labels),
         taints=taints(row, group_labels),
         machine=flavor,
+        profile=operator_files.add_profiles(group_labels),
     )
 
 

@@ -9,7 +9,7 @@ later does not reach a cluster through a resize.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 import functools
 import json
 import pathlib
@@ -272,19 +272,52 @@ def apply_overlays(
         origin = f"[capi_helm] values_files {path}"
         overlay = read_yaml(path, origin)
         values = overlays.apply(values, overlay, origin, again=again)
-    if names := cluster_labels[template.PROFILE_NAMES]:
-        profiles = _profiles()
-        for name in names:
-            if name not in profiles:
-                raise cluster_labels.refused(
-                    template.PROFILE_NAMES,
-                    "names of the operator's profiles",
-                    f"there are {', '.join(profiles) or 'none'}",
-                )
-            origin = f"values profile {name}"
-            overlay = read_yaml(profiles[name], origin)
-            values = overlays.apply(values, overlay, origin, again=again)
+    for origin, overlay in _chosen(
+        cluster_labels, template.PROFILE_NAMES, "values_profile_dir"
+    ):
+        values = overlays.apply(values, overlay, origin, again=again)
     return values
+
+
+def add_profiles(
+    group_labels: labels.Values,
+    item: Mapping[str, Any] | None = None,
+) -> topic.Values:
+    """Lay the profiles of a nodegroup over its item of ``nodeGroups``.
+
+    :param item: may have the profiles, or former ones; None: return what
+        the profiles alone have
+    :raises LabelError: there is no such profile
+    :raises NotConfigured: a file can't be read, or has a key that is not
+        allowed
+    """
+    result = dict(item or {})
+    for origin, overlay in _chosen(
+        group_labels, template.GROUP_PROFILE_NAMES, "nodegroup_profile_dir"
+    ):
+        result = overlays.apply_to_group(
+            result, overlay, origin, again=item is not None
+        )
+    return result
+
+
+def _chosen(
+    settings: labels.Values,
+    label: labels.Label[tuple[str, ...]],
+    option: str,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each profile that a label names, for messages and its content."""
+    names = settings[label]
+    profiles = _profiles(option) if names else {}
+    for name in names:
+        if name not in profiles:
+            raise settings.refused(
+                label,
+                "names of the operator's profiles",
+                f"there are {', '.join(profiles) or 'none'}",
+            )
+        origin = f"{option.removesuffix('_profile_dir')} profile {name}"
+        yield origin, read_yaml(profiles[name], origin)
 
 
 def read_yaml(path: str | pathlib.Path, origin: str) -> dict[str, Any]:
@@ -333,16 +366,19 @@ def read_document(path: str | pathlib.Path, origin: str) -> Any:
     return document
 
 
-def _profiles() -> dict[str, pathlib.Path]:
-    """Return the files of the operator's profiles, by name."""
-    directory = conf.CONF.capi_helm.values_profile_dir
+def _profiles(option: str) -> dict[str, pathlib.Path]:
+    """Return the files of the operator's profiles, by name.
+
+    :param option: names their directory
+    """
+    directory = conf.CONF.capi_helm[option]
     if not directory:
         return {}
     try:
         files = sorted(pathlib.Path(directory).iterdir())
     except OSError as error:
         raise errors.NotConfigured(
-            f"[capi_helm] values_profile_dir {directory}: {error.strerror}"
+            f"[capi_helm] {option} {directory}: {error.strerror}"
         ) from error
     return {
         path.stem: path

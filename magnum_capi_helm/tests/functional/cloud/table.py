@@ -25,6 +25,7 @@ _RESULTS = ("clusters", "options")
 WITHOUT: Mapping[str, tuple[str, ...]] = {
     "The driver uses it; the machines do not depend on it.": (
         "capi_helm_chart_version",
+        "capi_helm_nodegroup_profiles",
         "capi_helm_values_profiles",
         "capi_management_cluster",
         "kube_tag",

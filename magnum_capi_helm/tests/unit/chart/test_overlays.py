@@ -300,6 +300,119 @@ class OutOfReachTest(base.BaseTestCase):
         )
 
 
+ITEM: dict[str, Any] = {
+    "name": "gpu",
+    "nodeLabels": {"tier": "1"},
+    "kubeadmConfigSpec": {"mounts": [["a", "/a"]]},
+}
+
+#: A profile that a nodegroup can't have -> the refusal.
+NOT_OF_GROUPS: list[tuple[dict[str, Any], str]] = [
+    *(
+        (
+            {key: "x"},
+            f"{key} is not a nodegroup's to set: give "
+            "additionalBlockDevices, healthCheck, kubeadmConfigSpec, "
+            "machineNetworking, machineRootVolume, nodeLabels, "
+            "machineConfigDrive, nodeDeletionTimeout, nodeDrainTimeout or "
+            "nodeVolumeDetachTimeout",
+        )
+        for key in (
+            "autoscale",
+            "failureDomain",
+            "kubernetesVersion",
+            "machineCount",
+            "machineCountMax",
+            "machineCountMin",
+            "machineFlavor",
+            "machineImage",
+            "machineImageId",
+            "machineMetadata",
+            "name",
+            "nodeGroupDefaults",
+            "rolloutStrategy",
+            "serverGroupId",
+        )
+    ),
+    *(
+        (
+            {"healthCheck": {"enabled": value}},
+            f"healthCheck.enabled is {shown}, which one nodegroup can't have: "
+            "set it for all in nodeGroupDefaults of a values profile",
+        )
+        for value, shown in (
+            (False, "false"),
+            (0, "0"),
+            (None, "null"),
+            ("", '""'),
+            ([], "[]"),
+        )
+    ),
+    ({"nodeLabels": "a=b"}, "nodeLabels must be a mapping"),
+    (
+        {"kubeadmConfigSpec": {"files": "x"}},
+        "kubeadmConfigSpec.files must be a list",
+    ),
+]
+
+
+def _spec(*commands: str) -> dict[str, Any]:
+    return {"kubeadmConfigSpec": {"preKubeadmCommands": [*commands]}}
+
+
+class GroupProfileTest(base.BaseTestCase):
+    def test_it_is_merged_into_the_item(self) -> None:
+        found = overlays.apply_to_group(
+            ITEM, {"nodeLabels": {"gpu": "a"}, **_spec("mine")}, "profile"
+        )
+        self.assertEqual(
+            {
+                "name": "gpu",
+                "nodeLabels": {"tier": "1", "gpu": "a"},
+                "kubeadmConfigSpec": {
+                    "mounts": [["a", "/a"]],
+                    "preKubeadmCommands": ["mine"],
+                },
+            },
+            found,
+        )
+
+    def test_commands_of_two_profiles_are_added(self) -> None:
+        for again, wanted in ((False, ("a", "b", "b")), (True, ("a", "b"))):
+            self.assertEqual(
+                _spec(*wanted),
+                overlays.apply_to_group(
+                    _spec("a", "b"), _spec("b"), "profile", again=again
+                ),
+            )
+
+    def test_what_no_nodegroup_can_have_is_refused(self) -> None:
+        for overlay, text in NOT_OF_GROUPS:
+            error = self.assertRaises(
+                errors.NotConfigured,
+                overlays.apply_to_group,
+                ITEM,
+                overlay,
+                "profile gpu",
+            )
+            self.assertEqual(f"profile gpu: {text}", str(error))
+
+    def test_helm_gets_the_commands_of_all_groups_for_each(self) -> None:
+        stored = {
+            "nodeGroupDefaults": _spec("proxy"),
+            "nodeGroups": [ITEM, {"name": "two", **_spec("mine")}],
+        }
+        wanted = {
+            "nodeGroupDefaults": _spec("proxy"),
+            "nodeGroups": [ITEM, {"name": "two", **_spec("proxy", "mine")}],
+        }
+        before = copy.deepcopy(stored)
+        self.assertEqual(wanted, overlays.for_helm(stored, ""))
+        self.assertEqual(before, stored)
+        # Of a release that is adopted, helm's record is what is stored.
+        self.assertEqual(wanted, overlays.for_helm(wanted, ""))
+
+
 URL = "https://charts.example.org"
 
 DEFAULTS: dict[str, Any] = {

@@ -18,8 +18,12 @@ CHANGES = rows.merged("CHANGES")
 REFUSED = rows.merged("REFUSED")
 #: Any text is a name; whether the cloud knows it, only the cloud can say.
 ANY_TEXT = set(rows.merged("ANY_TEXT"))
-#: Read when the cluster is made or deleted; no chart knows of them.
-WITHOUT_VALUES = {"capi_management_cluster", "volumes_policy"}
+#: Read when the cluster is made or deleted, or they need the operator's files.
+WITHOUT_VALUES = {
+    "capi_helm_nodegroup_profiles",
+    "capi_management_cluster",
+    "volumes_policy",
+}
 
 
 def _outcome(given: dict[str, str]) -> tuple[Any, Any]:

@@ -125,6 +125,8 @@ def _machines(
     ports = 1
     if group is not cluster.control_plane:
         ports += len(group.labels[networking.EXTRA_NETWORKS])
+        extra = nodes.extra_volumes(group.labels).values()
+        disks += [each.size for each in extra if each.size]
     elif settings[etcd.SIZE] and settings[etcd.KIND].lower() == "volume":
         disks.append(settings[etcd.SIZE])
     return {

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import copy
+import re
 
 from oslo_config import types
 
@@ -51,10 +52,32 @@ BOOT_VOLUME_TYPE: labels.Label[str | None] = TOPIC.label(
 BOOT_VOLUME_ZONE = TOPIC.text(
     "boot_volume_availability_zone",
     "the name of a Cinder availability zone",
-    help="Availability zone of the boot volume and of the volume for "
-    "containers. Default: the zone of the machine.",
+    help="Availability zone of a machine's volumes, except that for etcd. "
+    "Default: the zone of the machine.",
     scope=labels.Scope.NODEGROUP,
     becomes=_root_volume("availabilityZone"),
+)
+#: The driver and the chart have volumes with the first two names, and CAPO
+#: has one with the third (``AdditionalBlockDevice`` in its ``types.go``).
+_EXTRA_VOLUME = re.compile(
+    r"(?!(?:containers|etcd|root):)[a-z0-9][a-z0-9-]{0,31}"
+    r":[1-9][0-9]{0,4}(?::[^,]+)?"
+)
+EXTRA_VOLUMES: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "extra_volumes",
+    label_types.Listed(
+        "volumes",
+        _EXTRA_VOLUME.fullmatch,
+        "NAME:GB or NAME:GB:TYPE, separated by commas, with names of a-z 0-9 "
+        "and - that differ",
+    ),
+    (),
+    details="an example is data:100,logs:20:fast; the names containers, etcd "
+    "and root are taken",
+    help="Further Cinder volumes of each worker, without a file system, and "
+    "their volume types. Default of a type: that of Cinder.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=("nodeGroups[].additionalBlockDevices",),
 )
 KUBE_TAG = TOPIC.text(
     "kube_tag",
@@ -95,6 +118,15 @@ SKEW = 3
 _METADATA_LIMIT = 255
 
 
+def extra_volumes(settings: labels.Values) -> dict[str, cluster_spec.Disk]:
+    """Return the further volumes of each worker, by name."""
+    volumes = (each.split(":", 2) for each in settings[EXTRA_VOLUMES])
+    return {
+        name: cluster_spec.Disk(int(size), *volume_type)
+        for name, size, *volume_type in volumes
+    }
+
+
 def _machine(group: cluster_spec.NodeGroup) -> topic.Leaves:
     # Each group carries its own image and version, so that one group can
     # be upgraded while another keeps what it has.
@@ -122,6 +154,12 @@ def _volume(
             "availabilityZone": group.labels[BOOT_VOLUME_ZONE],
         }
     )
+
+
+def _device(
+    group: cluster_spec.NodeGroup, disk: cluster_spec.Disk
+) -> topic.Values:
+    return {**_volume(group, "size", disk), "type": "Volume"}
 
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
@@ -162,6 +200,10 @@ def _group_leaves(
         "nodeLabels": _node_labels(group),
         "machineCount": None if scales else group.count,
         f"{REGISTRATION}.taints": [_taint(each) for each in group.taints],
+        "additionalBlockDevices": {
+            name: _device(group, disk)
+            for name, disk in extra_volumes(group.labels).items()
+        },
     }
 
 
@@ -202,11 +244,15 @@ def _check_volume(group: cluster_spec.NodeGroup) -> None:
             f"it together with {BOOT_VOLUME_SIZE.name}, without which "
             "machines boot from the flavor's own disk",
         )
-    no_volume = not boots and not group.container_disk.size
+    volumes = extra_volumes(settings)
+    if len(volumes) < len(settings[EXTRA_VOLUMES]):
+        raise settings.refused(EXTRA_VOLUMES, "each name once")
+    no_volume = not (boots or group.container_disk.size or volumes)
     if no_volume and topic.is_given(settings, BOOT_VOLUME_ZONE):
         raise settings.refused(
             BOOT_VOLUME_ZONE,
-            f"it together with {BOOT_VOLUME_SIZE.name} or docker_volume_size",
+            f"it together with {BOOT_VOLUME_SIZE.name}, docker_volume_size "
+            f"or {EXTRA_VOLUMES.name}",
         )
 
 
@@ -288,14 +334,15 @@ def _has_disk(group: cluster_spec.NodeGroup) -> bool:
 def _container_leaves(group: cluster_spec.NodeGroup) -> topic.Leaves:
     if not _has_disk(group):
         return {}
-    device = _volume(group, "size", group.container_disk)
     filesystem = {
         "device": f"/dev/disk/openstack/by-tag/{_CONTAINERS}",
         "filesystem": "ext4",
         "label": _CONTAINERS,
     }
     return {
-        f"additionalBlockDevices.{_CONTAINERS}": {**device, "type": "Volume"},
+        f"additionalBlockDevices.{_CONTAINERS}": _device(
+            group, group.container_disk
+        ),
         "kubeadmConfigSpec.diskSetup.filesystems": [filesystem],
         "kubeadmConfigSpec.mounts": [_MOUNT],
     }

@@ -331,6 +331,7 @@ _OF_GROUPS: tuple[tuple[labels.Label[Any], str], ...] = (
     (nodes.BOOT_VOLUME_ZONE, "volume_zones"),
     (nodes.BOOT_VOLUME_TYPE, "volume_types"),
     (nodes.CONTAINER_VOLUME_TYPE, "volume_types"),
+    (nodes.EXTRA_VOLUMES, "volume_types"),
 )
 _OF_CLUSTERS: tuple[tuple[labels.Label[Any], str], ...] = (
     (nodes.CONTROL_PLANE_ZONES, "compute_zones"),
@@ -355,6 +356,9 @@ def _check_references(
             continue
         wanted = group_labels[label]
         several = wanted if isinstance(wanted, list) else [wanted]
+        if label is nodes.EXTRA_VOLUMES:
+            volumes = nodes.extra_volumes(group_labels).values()
+            several = [each.type for each in volumes]
         offered: Callable[[], tuple[str, ...]] = getattr(cloud, question)
         for name in several:
             if name and name not in offered():

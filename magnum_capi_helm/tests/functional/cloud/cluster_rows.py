@@ -22,6 +22,7 @@ _VOLUMES = {
     "boot volume": "root",
     "container volume": "containers",
     "etcd volume": "etcd",
+    "extra volume": "data",
 }
 _NAMED = {
     "network": "networks",

@@ -42,6 +42,7 @@ MANAGED_LABELS = {
     "boot_volume_type": "ssd",
     "boot_volume_availability_zone": "nova",
     "docker_volume_type": "ssd",
+    "extra_volumes": "data:2:ssd",
     "availability_zone": "az2",
     "control_plane_availability_zones": "az1,az2",
     "server_group_policies": "soft-anti-affinity",
@@ -141,14 +142,7 @@ MANAGED = (
             "magnum_template_name": "TEMPLATE",
         },
     ),
-    Row(
-        "label boot_volume_size",
-        "21",
-        "boot volume",
-        _WORKER,
-        "size",
-        21,
-    ),
+    Row("label boot_volume_size", "21", "boot volume", _WORKER, "size", 21),
     Row(
         "label boot_volume_type",
         "ssd",
@@ -172,6 +166,9 @@ MANAGED = (
         _WORKER,
         "volume_type",
         "ssd",
+    ),
+    Row(
+        "label extra_volumes", "data:2:ssd", "extra volume", _WORKER, "size", 2
     ),
     Row(
         "label availability_zone",

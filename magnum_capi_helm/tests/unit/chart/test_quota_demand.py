@@ -79,6 +79,11 @@ class DemandTest(base.BaseTestCase):
         self.assertEqual(4 * 3 + 2, found["volumes"])
         self.assertEqual(4 * (20 + 50 + 10) + 2 * 30, found["gigabytes"])
 
+    def test_further_volumes_of_each_worker(self) -> None:
+        found = self.needed({"extra_volumes": "data:100,logs:20:fast"})
+        self.assertEqual(2 * 2, found["volumes"])
+        self.assertEqual(2 * 120, found["gigabytes"])
+
     def test_a_local_disk_of_etcd_is_no_volume(self) -> None:
         found = self.needed(
             {"etcd_blockdevice_size": "10", "etcd_blockdevice_type": "local"}

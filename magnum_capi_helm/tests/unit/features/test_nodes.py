@@ -336,6 +336,25 @@ class DisksTest(base.BaseTestCase):
         )
         self.assertEqual(plain["nodeGroups"][0], mixed["nodeGroups"][0])
 
+    def test_further_volumes_are_beside_it(self) -> None:
+        given = {
+            "extra_volumes": "data:100, logs:20:very:fast",
+            "boot_volume_availability_zone": "ssd-zone",
+        }
+        group = specs.group(given, container_disk=cluster_spec.Disk(50))
+        volume = {"type": "Volume", "availabilityZone": "ssd-zone"}
+        cluster = specs.cluster(given)
+        self.assertEqual(
+            {
+                "containers": {**volume, "size": 50},
+                "data": {**volume, "size": 100},
+                "logs": {**volume, "size": 20, "volumeType": "very:fast"},
+            },
+            values.node_group(cluster, group)["additionalBlockDevices"],
+        )
+        control_plane = values.build(cluster)["controlPlane"]
+        self.assertNotIn("additionalBlockDevices", control_plane)
+
     def test_etcds_disk_is_the_charts(self) -> None:
         cluster = specs.cluster(
             {"etcd_blockdevice_size": "10"},

@@ -309,6 +309,14 @@ class ReferencesTest(GroupsTestCase):
                 f"'mars' is none of those that are there ({there})", text
             )
 
+    def test_the_type_of_a_further_volume(self) -> None:
+        self.resolve(labels={"extra_volumes": "data:1,logs:2:slow"})
+        text = self.refused(labels={"extra_volumes": "data:1,logs:2:mars"})
+        self.assertIn("label extra_volumes: ", text)
+        self.assertIn(
+            "'mars' is none of those that are there (fast, slow)", text
+        )
+
     def test_labels_of_the_cluster_are_looked_up_for_the_master(self) -> None:
         for label, value, there in (
             ("control_plane_availability_zones", "az1,mars", "az1, az2"),

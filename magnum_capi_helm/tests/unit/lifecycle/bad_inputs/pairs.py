@@ -100,8 +100,13 @@ CONTRADICTIONS: bad_inputs.Table = {
     ),
     "a zone of volumes that are not made": bad_inputs.Input(
         "label boot_volume_availability_zone: give it together with "
-        "boot_volume_size or docker_volume_size. It is 'nova'",
+        "boot_volume_size, docker_volume_size or extra_volumes. It is "
+        "'nova'",
         labels={"boot_volume_availability_zone": "nova"},
+    ),
+    "two volumes of one name": bad_inputs.Input(
+        "label extra_volumes: give each name once. It is 'data:1,data:2'",
+        labels={"extra_volumes": "data:1,data:2"},
     ),
     "a type of a volume that is not made": bad_inputs.Input(
         "label boot_volume_type: give it together with boot_volume_size, "

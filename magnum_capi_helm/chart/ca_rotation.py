@@ -71,6 +71,8 @@ STEPS = (
     Step(DROP, True, "the control plane forgets the old CA"),
     Step(DROP, False, "workers forget the old CA"),
 )
+#: From here on there is no way back, and the bridge has to be valid.
+FIRST_SIGNING = STEPS[2]
 
 
 @dataclasses.dataclass(frozen=True)

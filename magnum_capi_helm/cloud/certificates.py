@@ -36,8 +36,10 @@ _AUTHORITIES = {"ca": None, "etcd": "etcd", "proxy": "front_proxy"}
 _FORGOTTEN = ("etcd_ca_cert_ref", "front_proxy_ca_cert_ref")
 _SECRET_TYPE = "cluster.x-k8s.io/secret"  # noqa: S105 (a type, no secret)
 _KEY_BITS = 2048
-#: Validity of the bridge of a rotation.
-_BRIDGE = datetime.timedelta(days=7)
+#: Validity of the bridge of a rotation, and the rest that a phase needs. A
+#: leaked key of the old CA is of use as long.
+_BRIDGE = datetime.timedelta(days=30)
+_REST = datetime.timedelta(days=14)
 _HOUR = datetime.timedelta(hours=1)
 #: Answers of a store that would be the same next time.
 _FINAL = (400, 403)
@@ -123,7 +125,7 @@ def bridge(old: bytes, authority: Authority) -> bytes:
 
     An API server that sends it after its own certificate, which the old CA
     has signed, is trusted by clients that know only the new CA. It is valid
-    for servers alone, so that the old key signs no clients, and for a week.
+    for servers alone, so that the old key signs no clients, and for a month.
 
     :param old: certificate of the old CA
     """
@@ -138,6 +140,12 @@ def bridge(old: bytes, authority: Authority) -> bytes:
         x509.load_pem_x509_certificate(old),
         authority,
     )
+
+
+def lasts(bridge: bytes) -> bool:
+    """Return whether a bridge is valid for two weeks more."""
+    end = x509.load_pem_x509_certificate(bridge).not_valid_after_utc
+    return end - datetime.datetime.now(datetime.timezone.utc) > _REST
 
 
 def _signed(

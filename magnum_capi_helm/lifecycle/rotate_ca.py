@@ -196,6 +196,8 @@ def advance(
             return False
         step = rotation.step + 1
         rotation = dataclasses.replace(rotation, step=step, machines=None)
+        if rotation.now == ca_rotation.FIRST_SIGNING:
+            rotation = _with_lasting_bridge(rotation)
         locked.patch_stored(rotation.stored())
     row = locked.row
     row.status_reason = rotation.text
@@ -205,6 +207,22 @@ def advance(
     else:
         _replace(locked, state.view, left)
     return True
+
+
+def _with_lasting_bridge(
+    rotation: ca_rotation.Rotation,
+) -> ca_rotation.Rotation:
+    """Return a rotation at its first step if its bridge ends soon.
+
+    In the phase sign old API servers are trusted by the bridge alone.
+    """
+    if certificates.lasts(rotation.bridge.encode()):
+        return rotation
+    certificate, key = (each.encode() for each in rotation.new["ca"])
+    bridge = certificates.bridge(
+        rotation.old["ca"].encode(), (certificate, key, None)
+    )
+    return dataclasses.replace(rotation, step=0, bridge=bridge.decode())
 
 
 def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
+import datetime
 import functools
 import time
 from typing import Any
@@ -27,6 +29,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rows
 
@@ -71,6 +74,10 @@ _NEW = {
     name: functools.lru_cache(getattr(operations, name))
     for name in ("generate_ca_certificate", "generate_client_certificate")
 }
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
 
 
 class RotationTestCase(base.FlowTestCase):
@@ -156,6 +163,32 @@ class RotationTestCase(base.FlowTestCase):
         ).get_certificate()
         text = shown.encode() if isinstance(shown, str) else shown
         return x509.load_pem_x509_certificate(text)
+
+    def rotation(self) -> ca_rotation.Rotation:
+        """The rotation that is stored."""
+        secret = self.server.get(kinds.SECRET, base.NAMESPACE, base.INTENT)
+        assert secret is not None
+        rotation = ca_rotation.from_secret(secret["data"])
+        assert rotation is not None
+        return rotation
+
+    def change_stored(self, **fields: Any) -> None:
+        """The rotation as it would be at another time."""
+        changed = dataclasses.replace(self.rotation(), **fields)
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            base.INTENT,
+            {"data": changed.stored()},
+        )
+
+    def bridge(self) -> x509.Certificate:
+        """The bridge of new machines of the control plane."""
+        spec = self.helm.upgrades[-1].values["controlPlane"][
+            "kubeadmConfigSpec"
+        ]
+        [bridge] = [e for e in spec["files"] if "bridge" in e["path"]]
+        return x509.load_pem_x509_certificate(bridge["content"].encode())
 
     def stored(self) -> set[str]:
         """References of all certificates in Magnum's store."""
@@ -250,8 +283,7 @@ class RotationTest(RotationTestCase):
             "/etc/kubernetes/pki/ca-signer.crt",
             manager["extraArgs"]["cluster-signing-cert-file"],
         )
-        [bridge] = [e for e in spec["files"] if "bridge" in e["path"]]
-        crossed = x509.load_pem_x509_certificate(bridge["content"].encode())
+        crossed = self.bridge()
         old = x509.load_pem_x509_certificate(self.before["ca"][0].encode())
         new = x509.load_pem_x509_certificate(self.pair("ca")[0].encode())
         self.assertEqual(old.public_key(), crossed.public_key())
@@ -262,6 +294,21 @@ class RotationTest(RotationTestCase):
             x509.ExtendedKeyUsage
         )
         self.assertEqual([x509.OID_SERVER_AUTH], list(usage.value))
+
+    def test_a_bridge_that_ends_soon_is_replaced_before_it_is_needed(
+        self,
+    ) -> None:
+        for days, groups in ((13.0, 8), (15.0, 6)):
+            self.rotate_ca()
+            self.change_stored(bridge=pki.Authority("x", days).pem)
+            self.assertEqual(
+                ["control-plane", "default-worker"] * (groups // 2),
+                self.until_complete(),
+            )
+            if groups == 8:
+                left = self.bridge().not_valid_after_utc - _now()
+                self.assertGreater(left.days, 14)
+                self.bridge().verify_directly_issued_by(self.certificate())
 
     def test_a_second_rotation_has_its_own_bridge(self) -> None:
         for _ in range(2):

@@ -43,7 +43,6 @@ import copy
 import dataclasses
 from typing import Any, NamedTuple
 
-from magnum_capi_helm.chart import values as chart_values
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import encoding
 
@@ -171,6 +170,19 @@ systemctl stop kubelet
 """
 
 
+_SPEC = "controlPlane.kubeadmConfigSpec"
+_ARGUMENT = (
+    f"{_SPEC}.clusterConfiguration.controllerManager.extraArgs."
+    "cluster-signing-cert-file"
+)
+#: Items of lists: paths of files, and commands.
+_ITEMS = {
+    f"{_SPEC}.files": (_BRIDGE, _SCRIPT),
+    f"{_SPEC}.preKubeadmCommands": (_COMMAND_BEFORE,),
+    f"{_SPEC}.postKubeadmCommands": (_COMMAND_AFTER,),
+}
+
+
 def with_machines_prepared(
     values: Mapping[str, Any], bridge: str
 ) -> topic.Values:
@@ -179,24 +191,36 @@ def with_machines_prepared(
     They stay after it, until an upgrade makes the values anew: with one CA
     the files and the argument change nothing.
     """
-    result = copy.deepcopy(dict(values))
-    spec = result.setdefault("controlPlane", {}).setdefault(
-        "kubeadmConfigSpec", {}
-    )
-    files = [
-        topic.machine_file(_BRIDGE, bridge, "0644"),
-        topic.machine_file(_SCRIPT, _SCRIPT_TEXT, "0700"),
-    ]
-    paths = {each["path"] for each in files}
-    kept = [e for e in spec.get("files") or [] if e.get("path") not in paths]
-    spec["files"] = [*kept, *files]
-    for key, command in (
-        ("preKubeadmCommands", _COMMAND_BEFORE),
-        ("postKubeadmCommands", _COMMAND_AFTER),
-    ):
-        commands = spec.get(key) or []
-        spec[key] = [*(e for e in commands if e != command), command]
-    arguments = {"cluster-signing-cert-file": _SIGNER}
-    manager = {"controllerManager": {"extraArgs": arguments}}
-    chart_values.overlay(spec, {"clusterConfiguration": manager})
+    result = without_machines_prepared(values)
+    content = {_BRIDGE: (bridge, "0644"), _SCRIPT: (_SCRIPT_TEXT, "0700")}
+    for path, names in _ITEMS.items():
+        items = [
+            topic.machine_file(each, *content[each])
+            if each in content
+            else each
+            for each in names
+        ]
+        topic.put(result, path, [*_items(result, path), *items])
+    topic.put(result, _ARGUMENT, _SIGNER)
     return result
+
+
+def without_machines_prepared(values: Mapping[str, Any]) -> topic.Values:
+    """Return values without all that :func:`with_machines_prepared` adds."""
+    result = copy.deepcopy(dict(values))
+    for path in _ITEMS:
+        if items := _items(result, path):
+            kept = [each for each in items if not _is_own(path, each)]
+            topic.put(result, path, kept or None)
+    if topic.value_at(result, _ARGUMENT) == _SIGNER:
+        topic.put(result, _ARGUMENT, None)
+    return result
+
+
+def _items(values: Mapping[str, Any], path: str) -> list[Any]:
+    return topic.value_at(values, path) or []
+
+
+def _is_own(path: str, item: Any) -> bool:
+    name = item.get("path") if isinstance(item, Mapping) else item
+    return name in _ITEMS[path]

@@ -27,8 +27,9 @@ class Rollback(base.Lister):
     """Return a cluster to the release before a failed upgrade.
 
     The command restores chart, values, template, images and flavors; counts
-    stay. It lists the objects that change, and writes nothing without --apply.
-    Magnum's polls finish the rollback: watch the cluster's status.
+    stay. It takes back a rotation of the CAs before its step 3. It lists the
+    objects that change, and writes nothing without --apply. Magnum's polls
+    finish the rollback: watch the cluster's status.
     """
 
     examples = (

@@ -290,6 +290,29 @@ def store(
         ) from error
 
 
+def find(
+    context: Any, cluster: Any, refs: Iterable[str], certificate: str
+) -> str | None:
+    """Return which of some references is that of a certificate.
+
+    :raises CloudError: Magnum's certificate store does not answer
+    """
+    manager = backends.get_backend().CertManager
+    for ref in refs:
+        try:
+            found = manager.get_cert(
+                ref, resource_ref=cluster.uuid, context=context
+            ).get_certificate()
+        except Exception as error:
+            # Each store raises what its client does.
+            raise errors.CloudError(
+                f"Magnum's certificate store gave no CA. {_text(error)}"
+            ) from error
+        if _bytes(found).strip() == certificate.strip().encode():
+            return ref
+    return None
+
+
 def delete(context: Any, cluster: Any, refs: Iterable[str]) -> None:
     """Delete certificates, and Magnum's cache of client files.
 

@@ -40,7 +40,8 @@ from magnum_capi_helm.status import view
 
 IN_ROTATION = (
     f"the cluster is in a {ca_rotation.NAME}: let it end first. If it is not "
-    "UPDATE_IN_PROGRESS, a resize to the present count continues it"
+    "UPDATE_IN_PROGRESS, a resize to the present count continues it. An "
+    "operator can take it back before its step 3"
 )
 #: Seconds that helm needs at least; with fewer it is left to the polls.
 _HELM = 15.0

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Take back an upgrade that failed, or that does not end.
+"""Take back an upgrade, or a rotation, that failed or does not end.
 
-1. The desired state remembers the release before its last upgrade.
+1. The desired state remembers the release before its last upgrade. A rotation
+   of the CAs has a way back of its own (``rotate_ca.py``).
 2. Refuse a cluster that is complete, or that has nothing to go back to.
 3. Refuse if a server of the control plane may run the newer Kubernetes: etcd
    and the objects in it can't go back.
@@ -23,6 +24,7 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
@@ -35,7 +37,7 @@ _STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
 
 
 def rollback(operation: operations.Operation) -> str:
-    """Take the last upgrade back.
+    """Take the last upgrade, or the rotation of the CAs, back.
 
     :returns: why the polls have to go on; empty: helm is done
     :raises CapiHelmError: it was refused, and nothing was written
@@ -43,18 +45,22 @@ def rollback(operation: operations.Operation) -> str:
     with operation.lock(wait=operation.runtime.command_lease_wait) as locked:
         locked.check_living()
         locked.settle()
-        release_change.accept(locked, plan(locked))
+        planned = plan(locked)
+        if not rotate_ca.take_back(locked, planned):
+            release_change.accept(locked, planned)
         return release_change.finish(locked)
 
 
 def plan(release: releases.Release) -> desired_state.DesiredState:
-    """Return the desired state without the last upgrade.
+    """Return the desired state without the last upgrade, or the rotation.
 
     :param release: with a settled row, if it is read under the Lease
     :raises NotSupported: there is no way back
     """
     row = release.cluster
     _check_status(row)
+    if without := rotate_ca.plan_without(release):
+        return without
     current = release_change.read(release)
     before = current.desired.before
     if before is None:

@@ -17,11 +17,14 @@
    is complete, the step has ended.
 6. After the last step the rotation is forgotten, and the old certificates are
    deleted from Magnum's store.
+
+In the phase trust an operator can take a rotation back (``rollback.py``).
 """
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 import dataclasses
 import time
 from typing import Any
@@ -33,10 +36,13 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import renew
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
@@ -72,7 +78,7 @@ def rotate(operation: operations.Operation) -> None:
         before = operations.Operation(context, row, operation.runtime)
         with before.lock(wait=operation.runtime.lease_wait) as locked:
             locked.check_living()
-            if releases.read_stored(locked.runtime, locked.scope).rotation:
+            if releases.read_rotation(locked.runtime, locked.scope):
                 raise errors.NotSupported(release_change.IN_ROTATION)
             renew.check_settled(observed_state.observe_all(locked))
             rotation, both = _plan(locked, cluster)
@@ -186,7 +192,7 @@ def advance(
     :returns: whether it goes on
     :raises CapiHelmError: not now; the next poll tries again
     """
-    rotation = releases.read_stored(locked.runtime, locked.scope).rotation
+    rotation = releases.read_rotation(locked.runtime, locked.scope)
     if rotation is None:
         return False
     left = _left(state.view, rotation)
@@ -237,7 +243,7 @@ def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
                 {"data": rotation.secret_data(purpose)},
             )
         if step.phase == ca_rotation.TRUST:
-            _prepare_machines(locked, rotation)
+            locked.store(_prepared(locked, rotation.bridge))
         else:
             _use_new_ca(locked, rotation)
     elif step.phase == ca_rotation.SIGN:
@@ -249,24 +255,31 @@ def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
     LOG.info("cluster %s: %s", locked.cluster.uuid, rotation.text)
 
 
-def _prepare_machines(
-    locked: operations.Locked, rotation: ca_rotation.Rotation
-) -> None:
-    """Store values with which the polls run helm; each rotation has others."""
-    revisions = locked.revisions()
-    rows_now, _ = rows.read(locked.cluster)
-    desired = locked.stored(revisions).planned(
-        locked.cluster, rows_now, revisions
+def _prepared(
+    release: releases.Release, bridge: str
+) -> desired_state.DesiredState:
+    """Return the desired state of a rotation; each has a bridge of its own."""
+    return _changed(
+        release, lambda v: ca_rotation.with_machines_prepared(v, bridge)
     )
-    new = ca_rotation.with_machines_prepared(desired.values, rotation.bridge)
-    if new != desired.values:
-        locked.store(
-            dataclasses.replace(
-                desired,
-                values=values.upgraded(new, desired.values),
-                since=time.time(),
-            )
-        )
+
+
+def _changed(
+    release: releases.Release,
+    change: Callable[[topic.Values], topic.Values],
+) -> desired_state.DesiredState:
+    """Return the desired state with other values, or the same."""
+    revisions, row = release.revisions(), release.cluster
+    rows_now, _ = rows.read(row)
+    desired = release.stored(revisions).planned(row, rows_now, revisions)
+    new = change(desired.values)
+    if new == desired.values:
+        return desired
+    return dataclasses.replace(
+        desired,
+        values=values.upgraded(new, desired.values),
+        since=time.time(),
+    )
 
 
 def _use_new_ca(
@@ -329,11 +342,7 @@ def _replace(
     on the step has its time to make progress.
     """
     management, uids = locked.runtime.management, set(map(_uid, left))
-    owners: list[tuple[kinds.Kind, view.Object | None]] = [
-        (kinds.CONTROL_PLANE, live.control_plane),
-        *((kinds.MACHINE_DEPLOYMENT, each) for each in live.deployments),
-    ]
-    for kind, owner in owners:
+    for kind, owner in _owners(live):
         mine = [each for each in live.machines if _owns(owner, each)]
         old = [view.created_at(each) for each in mine if _uid(each) in uids]
         if owner is None or not old:
@@ -349,6 +358,13 @@ def _replace(
             view.name_of(owner),
             replacement.renewal_patch(owner, renew.timestamp(after)),
         )
+
+
+def _owners(live: view.View) -> list[tuple[kinds.Kind, view.Object | None]]:
+    return [
+        (kinds.CONTROL_PLANE, live.control_plane),
+        *((kinds.MACHINE_DEPLOYMENT, each) for each in live.deployments),
+    ]
 
 
 def _owns(owner: view.Object | None, machine: view.Object) -> bool:
@@ -373,17 +389,97 @@ def delete_certificates(operation: operations.Operation) -> None:
     """
     try:
         stored = releases.read_stored(operation.runtime, operation.scope)
+        rotation = stored.rotation
     except errors.ManagementError as error:
         if error.retriable:
             raise
         # What is damaged keeps no deletion.
         LOG.warning("cluster %s: %s", operation.cluster.uuid, error)
         return
-    if rotation := stored.rotation:
-        row = operation.cluster
-        refs = {*rotation.certificates, *rotation.references.values()}
-        refs -= {getattr(row, each) for each in certificates.REFERENCES}
-        certificates.delete(operation.context, row, sorted(refs))
+    if rotation:
+        _delete_unused(operation.context, operation.cluster, rotation)
+
+
+def _delete_unused(
+    context: Any, row: Any, rotation: ca_rotation.Rotation
+) -> None:
+    refs = {*rotation.certificates, *rotation.references.values()}
+    refs -= {getattr(row, each) for each in certificates.REFERENCES}
+    certificates.delete(context, row, sorted(refs))
+
+
+def plan_without(
+    release: releases.Release,
+) -> desired_state.DesiredState | None:
+    """Return the desired state without a rotation; None: there is none.
+
+    :raises NotSupported: the new CA signs already
+    """
+    rotation = releases.read_rotation(release.runtime, release.scope)
+    if rotation is None:
+        return None
+    if rotation.now.phase != ca_rotation.TRUST:
+        raise errors.NotSupported(
+            f"{rotation.text}: the new CA signs already, and there is no way "
+            "back. Remove the reason why the rotation does not go on, and "
+            "resize the cluster to the count it has"
+        )
+    return _changed(release, ca_rotation.without_machines_prepared)
+
+
+def take_back(
+    locked: operations.Locked, desired: desired_state.DesiredState
+) -> bool:
+    """Accept the result of :func:`plan_without`, and forget the rotation.
+
+    If the conductor dies meanwhile, the rotation goes on from its first step.
+
+    :returns: False: there is no rotation
+    """
+    rt, row = locked.runtime, locked.row
+    rotation = releases.read_rotation(rt, locked.scope)
+    if rotation is None:
+        return False
+    _keep_machines(locked, rotation)
+    again = dataclasses.replace(rotation, step=0, machines=None)
+    locked.patch_stored(again.stored())
+    row.status_reason = None
+    release_change.accept(locked, desired)
+    for purpose, old in rotation.old.items():
+        name = names.certificate(locked.release, purpose)
+        data = {"tls.crt": encoding.encode(old)}
+        rt.management.patch(
+            kinds.SECRET, locked.namespace, name, {"data": data}
+        )
+    others = {getattr(row, e) for e in certificates.REFERENCES[1:]}
+    old_ca = certificates.find(
+        locked.context,
+        row,
+        set(rotation.certificates) - others,
+        rotation.old["ca"],
+    )
+    row.ca_cert_ref = old_ca or row.ca_cert_ref
+    row.save()
+    locked.patch_stored({ca_rotation.KEY: None})
+    _delete_unused(locked.context, row, rotation)
+    LOG.info("cluster %s: %s is taken back", row.uuid, ca_rotation.NAME)
+    return True
+
+
+def _keep_machines(
+    locked: operations.Locked, rotation: ca_rotation.Rotation
+) -> None:
+    """Let Cluster API replace no machine for a rotation any more."""
+    live = locked.runtime.snapshots.read(locked.scope).decode()
+    for kind, owner in _owners(live):
+        begun = kind is kinds.CONTROL_PLANE or rotation.step
+        if owner and begun and replacement.renewal_time(owner):
+            locked.runtime.management.patch(
+                kind,
+                locked.namespace,
+                view.name_of(owner),
+                replacement.renewal_patch(owner, None),
+            )
 
 
 def with_step(

@@ -144,12 +144,26 @@ class StoredState:
         return self.desired.fingerprint != planned.fingerprint
 
 
-def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
-    """Read the Secret of a release."""
+def _read_data(rt: runtimes.Runtime, scope: location.Scope) -> dict[str, str]:
     secret = rt.management.get(
         kinds.SECRET, scope[0], names.desired_state(scope[1])
     )
-    data = (secret or {}).get("data") or {}
+    return (secret or {}).get("data") or {}
+
+
+def read_rotation(
+    rt: runtimes.Runtime, scope: location.Scope
+) -> ca_rotation.Rotation | None:
+    """Read nothing but the rotation in the Secret of a release.
+
+    :raises ManagementError: it can't be read
+    """
+    return _rotation(_read_data(rt, scope))
+
+
+def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
+    """Read the Secret of a release."""
+    data = _read_data(rt, scope)
     return StoredState(
         desired=desired_state.from_secret(data)
         if desired_state.is_stored(data)

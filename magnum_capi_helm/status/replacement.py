@@ -111,11 +111,13 @@ def outdated_machines(objects: view.View, clock: view.Clock) -> list[str]:
     return [view.name_of(e) for e in machines if view.created_at(e) < after]
 
 
-def renewal_patch(control_plane: view.Object, moment: str) -> dict[str, Any]:
+def renewal_patch(
+    control_plane: view.Object, moment: str | None
+) -> dict[str, Any]:
     """Return the merge patch that replaces all machines older than a moment.
 
     :param control_plane: the patch is for the same API version
-    :param moment: as Kubernetes writes it
+    :param moment: as Kubernetes writes it; None: no machine
     """
     if str(control_plane.get("apiVersion", "")).endswith("/v1beta1"):
         return {"spec": {"rolloutAfter": moment}}

@@ -57,9 +57,10 @@ class FakeCloud:
 
     def image(self, ref: str) -> cluster_spec.Image:
         """As the real one."""
-        if ref not in self.images:
-            raise _absent("image", ref)
-        return self.images[ref]
+        for name, image in self.images.items():
+            if ref in (name, image.id):
+                return image
+        raise _absent("image", ref)
 
     def flavor(self, ref: str) -> cluster_spec.Flavor:
         """As the real one; a mere name is a flavor that is large enough."""

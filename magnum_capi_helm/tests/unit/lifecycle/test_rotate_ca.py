@@ -133,7 +133,7 @@ class RotationTestCase(base.FlowTestCase):
 
     def until_complete(self, ticks: int = 60) -> list[str]:
         """Groups in the order in which they were replaced."""
-        rolled = []
+        rolled: list[str] = []
         for _ in range(ticks):
             if self.row().status != "UPDATE_IN_PROGRESS":
                 break
@@ -163,6 +163,11 @@ class RotationTestCase(base.FlowTestCase):
         ).get_certificate()
         text = shown.encode() if isinstance(shown, str) else shown
         return x509.load_pem_x509_certificate(text)
+
+    def free_lease(self) -> None:
+        """The Lease of a dead conductor has expired."""
+        free = {"spec": {"holderIdentity": ""}}
+        self.server.patch(kinds.LEASE, base.NAMESPACE, base.RELEASE, free)
 
     def rotation(self) -> ca_rotation.Rotation:
         """The rotation that is stored."""
@@ -450,7 +455,7 @@ class KilledTest(RotationTestCase):
             verb, _, name = self.management.requests[-1]
             write = f"{verb} {name.removeprefix(base.RELEASE)[1:]}"
         self.management.recover()
-        self._free_lease()
+        self.free_lease()
         return write
 
     def test_killed_before_the_rotation_is_stored(self) -> None:
@@ -458,7 +463,7 @@ class KilledTest(RotationTestCase):
         with contextlib.suppress(management.Killed):
             self.rotate_ca()
         self.management.recover()
-        self._free_lease()
+        self.free_lease()
         self.tick()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(self.references, rows.references(self.row()))
@@ -473,7 +478,7 @@ class KilledTest(RotationTestCase):
             contextlib.suppress(management.Killed),
         ):
             self.rotate_ca()
-        self._free_lease()
+        self.free_lease()
         self.until_complete()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
@@ -489,7 +494,3 @@ class KilledTest(RotationTestCase):
         self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
         self.assertEqual(self.references, rows.references(self.row()))
         self.assertNotIn(ca_rotation.KEY, self.intent_keys())
-
-    def _free_lease(self) -> Any:
-        free = {"spec": {"holderIdentity": ""}}
-        self.server.patch(kinds.LEASE, base.NAMESPACE, base.RELEASE, free)

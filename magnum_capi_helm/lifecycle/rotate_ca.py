@@ -4,7 +4,8 @@
 
 1. Magnum has made new CAs, and row and request refer to them. If the driver
    raises, the references of before are put back.
-2. Refuse a cluster that is not complete and healthy.
+2. Refuse a cluster that is not complete and healthy, or whose new machines
+   would have no image, or values that chart or webhooks refuse.
 3. Under the Lease, store the whole rotation in the Secret of the desired
    state. Then save UPDATE_IN_PROGRESS, and a reference to both CAs: a
    kubeconfig from then on works until the old CA is dropped.
@@ -33,7 +34,9 @@ from oslo_log import log
 
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import certificates
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
@@ -55,6 +58,8 @@ LOG = log.getLogger(__name__)
 
 #: Purposes of the CA Secrets that a rotation changes.
 _PURPOSES = ("ca", "proxy", "sa")
+#: Seconds to wait for a helm process, as for an upgrade.
+_PATIENCE = 30.0
 #: Seconds by which the API server's clock may be ahead of Cluster API's.
 _AHEAD = 60.0
 #: Annotation of ``kubectl rollout restart``.
@@ -76,11 +81,16 @@ def rotate(operation: operations.Operation) -> None:
         if row is None:
             raise errors.NotSupported("the cluster is deleted")
         before = operations.Operation(context, row, operation.runtime)
-        with before.lock(wait=operation.runtime.lease_wait) as locked:
+        rt = operation.runtime
+        with (
+            # Before the Lease: no operation waits for helm with a Lease.
+            rt.turns.turn(_PATIENCE),
+            before.lock(wait=rt.lease_wait) as locked,
+        ):
             locked.check_living()
-            if releases.read_rotation(locked.runtime, locked.scope):
-                raise errors.NotSupported(release_change.IN_ROTATION)
+            current = release_change.read(locked)
             renew.check_settled(observed_state.observe_all(locked))
+            _check_machines(locked, current)
             rotation, both = _plan(locked, cluster)
             # Before the rest: polls complete it again if there is no more.
             status_writer.save_updating(locked.row)
@@ -91,6 +101,26 @@ def rotate(operation: operations.Operation) -> None:
         if not stored:
             certificates.restore_references(context, cluster)
         raise
+
+
+def _check_machines(
+    locked: operations.Locked, current: release_change.Current
+) -> None:
+    """Refuse a rotation whose machines can't be made.
+
+    :raises InvalidInput: an image is not in Glance any more
+    :raises CapiHelmError: chart or webhooks refuse the values, or don't answer
+    """
+    told = current.desired.values
+    cloud = catalogue.Cloud(sessions.user_session(locked.context))
+    machines = (told, told.get("controlPlane"), *current.items.values())
+    for image in {(each or {}).get("machineImageId") for each in machines}:
+        if image:
+            cloud.image(image)
+    # There is no bridge yet: any certificate is as good.
+    prepared = _prepared(locked, _trusted(locked, "ca"))
+    objects = release_change.compare(locked, prepared).objects
+    release_change.dry_run(locked, objects, "the CA rotation")
 
 
 def _store(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:

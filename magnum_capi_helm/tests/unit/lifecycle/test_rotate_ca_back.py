@@ -7,6 +7,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from magnum.common import exception
+
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
@@ -60,6 +62,34 @@ class RotationBackTestCase(test_rotate_ca.RotationTestCase):
         self.assertEqual(self.references, rows.references(self.row()))
         self.assertEqual(self.kept, self.stored())
         self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+
+
+class CheckedTest(RotationBackTestCase):
+    """Machines that can't be made are found before the request is accepted."""
+
+    def assert_refused(self, reason: str) -> None:
+        """Nothing has changed."""
+        refused = self.assertRaises(exception.MagnumException, self.rotate_ca)
+        self.assertIn(reason, str(refused))
+        self.assert_as_before()
+
+    def test_an_image_that_is_gone(self) -> None:
+        self.gone = True
+        self.assert_refused("there is no such image")
+
+    def test_values_that_the_chart_refuses(self) -> None:
+        self.helm.refused = "additional properties are not allowed"
+        self.assert_refused("additional properties are not allowed")
+
+    def test_values_that_a_webhook_refuses(self) -> None:
+        self.management.fail(
+            errors.ManagementError("too many files"),
+            verbs=("dry-run",),
+            kind=kinds.CONTROL_PLANE,
+        )
+        self.assert_refused(
+            "the CA rotation does not fit this cluster: too many files"
+        )
 
 
 class TakenBackTest(RotationBackTestCase):

@@ -418,8 +418,8 @@ def delete_certificates(operation: operations.Operation) -> None:
     Magnum and the rest of the deletion delete those in the row.
     """
     try:
-        stored = releases.read_stored(operation.runtime, operation.scope)
-        rotation = stored.rotation
+        # The desired state may be of a newer version of the driver.
+        rotation = releases.read_rotation(operation.runtime, operation.scope)
     except errors.ManagementError as error:
         if error.retriable:
             raise

@@ -25,6 +25,7 @@ from magnum.conductor.handlers.common import cert_manager
 
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import replacement
@@ -261,11 +262,26 @@ class RotationTest(RotationTestCase):
         self.rotate_ca()
         for _ in range(6):
             self.tick()
+        self.assert_deleted()
+
+    def assert_deleted(self) -> None:
+        """Nothing is left of a cluster that is deleted now."""
         self.delete()
         self.capi.finish()
         self.poll()
         self.assertRaises(exception.ClusterNotFound, self.row)
         self.assertEqual(set(), self.stored())
+
+    def test_a_deletion_reads_no_newer_desired_state(self) -> None:
+        self.rotate_ca()
+        head = encoding.plain({"format": "99"})
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            base.INTENT,
+            {"data": {"intent.json": head}},
+        )
+        self.assert_deleted()
 
     def test_cluster_api_makes_its_kubeconfig_anew(self) -> None:
         uids = [self.kubeconfig()]

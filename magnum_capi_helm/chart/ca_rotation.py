@@ -217,6 +217,19 @@ def without_machines_prepared(values: Mapping[str, Any]) -> topic.Values:
     return result
 
 
+def consistent(values: topic.Values) -> topic.Values:
+    """Return values with machines prepared, or without any part of it.
+
+    A label that changes a list replaces all of it. A command without its
+    file, or an argument without its command, stops machines.
+    """
+    for path, names in _ITEMS.items():
+        own = [e for e in _items(values, path) if _is_own(path, e)]
+        if len(own) < len(names):
+            return without_machines_prepared(values)
+    return values
+
+
 def _items(values: Mapping[str, Any], path: str) -> list[Any]:
     return topic.value_at(values, path) or []
 

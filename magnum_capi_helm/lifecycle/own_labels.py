@@ -14,6 +14,7 @@ import copy
 import dataclasses
 from typing import Any
 
+from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
@@ -117,7 +118,7 @@ def _patched(
         if name in new_items:
             patch = _difference(old_items[name], new_items[name])
             values.overlay(item, patch)
-    return result
+    return ca_rotation.consistent(result)
 
 
 def _difference(

@@ -23,11 +23,14 @@ from magnum.common.x509 import operations
 from magnum.conductor.handlers import ca_conductor
 from magnum.conductor.handlers.common import cert_manager
 
+from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation as magnum_operations
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.delivery import pki
@@ -188,11 +191,15 @@ class RotationTestCase(base.FlowTestCase):
             {"data": changed.stored()},
         )
 
+    def control_plane(self) -> dict[str, Any]:
+        """What helm was last told of machines of the control plane."""
+        told = self.helm.upgrades[-1].values["controlPlane"]
+        spec: dict[str, Any] = told["kubeadmConfigSpec"]
+        return spec
+
     def bridge(self) -> x509.Certificate:
         """The bridge of new machines of the control plane."""
-        spec = self.helm.upgrades[-1].values["controlPlane"][
-            "kubeadmConfigSpec"
-        ]
+        spec = self.control_plane()
         [bridge] = [e for e in spec["files"] if "bridge" in e["path"]]
         return x509.load_pem_x509_certificate(bridge["content"].encode())
 
@@ -296,9 +303,7 @@ class RotationTest(RotationTestCase):
     def test_the_machines_get_a_signer_and_a_bridge(self) -> None:
         self.rotate_ca()
         self.until_complete()
-        spec = self.helm.upgrades[-1].values["controlPlane"][
-            "kubeadmConfigSpec"
-        ]
+        spec = self.control_plane()
         manager = spec["clusterConfiguration"]["controllerManager"]
         self.assertEqual(
             "/etc/kubernetes/pki/ca-signer.crt",
@@ -331,14 +336,39 @@ class RotationTest(RotationTestCase):
                 self.assertGreater(left.days, 14)
                 self.bridge().verify_directly_issued_by(self.certificate())
 
+    def test_a_label_with_files_takes_the_commands_away(self) -> None:
+        """It replaces the list of files, and a command needs its file."""
+        self.rotate_ca()
+        self.until_complete()
+        for name, files, commands in (
+            ("node_taints", 2, 1),
+            ("audit_log_enabled", 0, 0),
+        ):
+            text = "slow:NoExecute" if name == "node_taints" else "true"
+            rollout.apply(
+                magnum_operations.Operation(
+                    self.admin, self.row(), runtime.get()
+                ),
+                rollout.Order(labels={name: text}, replacing=True),
+            )
+            spec = self.control_plane()
+            mine = [e for e in spec["files"] if "/ca-" in e["path"]]
+            self.assertEqual(files, len(mine), name)
+            for each in ("preKubeadmCommands", "postKubeadmCommands"):
+                self.assertEqual(commands, len(spec.get(each, [])), each)
+            manager = spec.get("clusterConfiguration", {}).get(
+                "controllerManager", {}
+            )
+            self.assertEqual(commands, len(manager.get("extraArgs", {})))
+            self.capi.settle()
+            self.poll()
+
     def test_a_second_rotation_has_its_own_bridge(self) -> None:
         for _ in range(2):
             self.rotate_ca()
             self.until_complete()
             self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        spec = self.helm.upgrades[-1].values["controlPlane"][
-            "kubeadmConfigSpec"
-        ]
+        spec = self.control_plane()
         paths = [each["path"] for each in spec["files"]]
         self.assertEqual(len(set(paths)), len(paths))
         commands = spec["postKubeadmCommands"]

@@ -287,7 +287,7 @@ def store(
         # Each store raises what its client does.
         raise errors.CloudError(
             f"Magnum's certificate store took no CA. {_text(error)}"
-        ) from error
+        ) from None  # Magnum logs causes: this one may have the key.
 
 
 def find(
@@ -391,8 +391,13 @@ def _log_kept(cluster: Any, ref: str, problem: str) -> None:
 
 
 def _text(error: Exception) -> str:
-    """Return an exception's text in one line, or its class without one."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """Return an exception's text in one line, or its class without one.
+
+    The statement and the values of SQLAlchemy's errors are left out: they
+    have the encrypted key and its passphrase.
+    """
+    text = str(error).partition("[SQL:")[0].partition("[parameters:")[0]
+    return " ".join(text.split()) or type(error).__name__
 
 
 def _bytes(text: str | bytes) -> bytes:

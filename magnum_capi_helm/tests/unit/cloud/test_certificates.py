@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import pathlib
+import traceback
 from typing import Any
 from unittest import mock
 
@@ -21,6 +22,8 @@ from magnum.conductor.handlers.common import cert_manager
 import magnum.conf as magnum_conf
 from openstack import exceptions as openstack_exceptions
 from oslo_config import fixture as oslo_fixture
+from oslo_db import exception as db_exception  # type: ignore[import-untyped]
+from sqlalchemy import exc as sqlalchemy_exc
 
 from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.kubernetes import kinds
@@ -118,6 +121,33 @@ class CertificatesTest(base.FlowTestCase):
             "Magnum's certificate store gave no ca CA. no answer",
             str(refused),
         )
+
+    def test_an_error_of_the_database_shows_no_key(self) -> None:
+        row = self.saved()
+        authority = certificates.fetch(self.context, row)["ca"]
+        lost = sqlalchemy_exc.OperationalError(
+            "INSERT INTO x509keypair (private_key) VALUES (:key)",
+            {"key": authority[1].decode()},
+            Exception("(2013) Lost connection"),
+        )
+        manager = backends.get_backend().CertManager
+        error = db_exception.DBError(lost)
+        with mock.patch.object(manager, "store_cert", side_effect=error):
+            refused = self.assertRaises(
+                errors.CloudError,
+                certificates.store,
+                self.context,
+                row,
+                *authority[:1],
+                authority,
+            )
+        self.assertEqual(
+            "Magnum's certificate store took no CA. (builtins.Exception) "
+            "(2013) Lost connection",
+            str(refused),
+        )
+        logged = "".join(traceback.format_exception(refused))
+        self.assertNotIn("PRIVATE KEY", logged)
 
     def test_the_two_that_magnum_forgets_are_deleted(self) -> None:
         row = self.saved()

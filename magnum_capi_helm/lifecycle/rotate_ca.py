@@ -32,6 +32,7 @@ from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm import delivery
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
@@ -329,6 +330,7 @@ def _use_new_ca(
     locked.runtime.management.delete(
         kinds.SECRET, locked.namespace, names.kubeconfig(locked.release)
     )
+    delivery.notice(locked.operation, now=True)
 
 
 def _restart_autoscaler(locked: operations.Locked) -> None:

@@ -8,6 +8,7 @@ import base64
 import dataclasses
 from typing import Any
 
+from magnum.conductor.handlers import ca_conductor
 from oslotest import base as oslotest_base
 import yaml
 
@@ -54,6 +55,24 @@ class ReadyTest(delivery_case.DeliveryCase):
             self.restart()
             self.later()
         self.assertEqual(1, len(self.receiver.received))
+
+    def test_a_rotation_of_the_cas_is_delivered_when_the_new_one_signs(
+        self,
+    ) -> None:
+        self.created()
+        place = (
+            kinds.SECRET,
+            base.NAMESPACE,
+            names.kubeconfig(base.RELEASE),
+        )
+        ca_conductor.Handler().rotate_ca_certificate(self.context, self.row())
+        while self.server.get(*place):
+            self.poll()
+            self.capi.roll()
+        self.assertIn("step 3 of 6", self.row().status_reason)
+        self.administrator(*self.credential, pki.Authority("new").pem)
+        self.later(60.0)
+        self.assertEqual(2, len(self.receiver.received))
 
     def test_one_that_was_complete_before_is_delivered_too(self) -> None:
         self.complete()

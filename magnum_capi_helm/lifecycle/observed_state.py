@@ -31,6 +31,9 @@ from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
+#: ``status_reason`` of an operation that took too long begins with it.
+LATE = "not done in time: "
+
 
 @dataclasses.dataclass(frozen=True)
 class ObservedState(operations.Observed):

@@ -54,8 +54,6 @@ from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-#: ``status_reason`` of a deletion that took too long begins with it.
-_LATE = "not done in time: "
 _NEVER_STARTED = (
     "the conductor stopped before it began to create the cluster: delete it "
     "and create it again"
@@ -294,8 +292,8 @@ def _continue(
     """Give up, apply again, repair, or wait."""
     row, verdict = state.row, None
     if state.is_overdue:
-        verdict = state.verdict
-        reason = f"not done in time: {verdict.reason}"
+        verdict = rotate_ca.with_step(row, state.verdict)
+        reason = f"{observed_state.LATE}{verdict.reason}"
     else:
         _save_facts(state)
         reason = _change_release(locked, state)
@@ -395,7 +393,7 @@ def _save_waiting(
         return
     # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
     row.status = rows.Status.DELETE_FAILED
-    status_writer.save_reason(row, f"{_LATE}{reason}")
+    status_writer.save_reason(row, f"{observed_state.LATE}{reason}")
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
@@ -431,9 +429,9 @@ def resume_deletion(operation: operations.Operation) -> None:
     if row is None or not rows.failed(row.status):
         # Another conductor was quicker, or the user asked again.
         return
-    before = (row.status_reason or "").removeprefix(_LATE)
+    before = (row.status_reason or "").removeprefix(observed_state.LATE)
     if waiting and waiting.has_left_of(before):
-        status_writer.save_reason(row, f"{_LATE}{waiting.text}")
+        status_writer.save_reason(row, f"{observed_state.LATE}{waiting.text}")
     else:
         operation.runtime.leases.mark_deleted(*operation.scope)
         status_writer.save_deleting(row, waiting.text if waiting else None)

@@ -518,7 +518,7 @@ def with_step(
     row: Any, verdict: cluster_status.Verdict
 ) -> cluster_status.Verdict:
     """Return a verdict whose reason keeps the step that the row shows."""
-    reason = str(row.status_reason or "")
+    reason = str(row.status_reason or "").removeprefix(observed_state.LATE)
     if not reason.startswith(ca_rotation.NAME):
         return verdict
     parts = filter(None, (*reason.split(": ")[:2], verdict.reason))

@@ -26,6 +26,7 @@ from magnum.conductor.handlers.common import cert_manager
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
@@ -396,11 +397,25 @@ class RotationTest(RotationTestCase):
         for _ in range(5):
             self.poll()
         self.assertEqual(("old new", "old"), (self.trusted(), self.signer()))
-        self.assertIn(
+        step = (
             "CA rotation, step 1 of 6: the control plane gets to trust both "
-            "CAs: ",
-            self.row().status_reason,
+            "CAs: nodegroup default-master: "
         )
+        self.assertIn(step, self.row().status_reason)
+        state = observed_state.ObservedState
+        with mock.patch.object(state, "is_overdue", True):
+            self.capi.fail_machine("control-plane", "no quota")
+            self.poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        reason = self.row().status_reason
+        self.assertTrue(reason.startswith(f"not done in time: {step}"), reason)
+        # As a change of a nodegroup leaves it.
+        row = self.row()
+        row.status = "UPDATE_IN_PROGRESS"
+        row.save()
+        self.capi.fail_machine("control-plane", "no host")
+        self.poll()
+        self.assertTrue(self.row().status_reason.startswith(step), reason)
 
 
 class RefusalTest(RotationTestCase):

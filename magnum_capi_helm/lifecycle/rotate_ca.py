@@ -472,6 +472,13 @@ def take_back(
     rotation = releases.read_rotation(rt, locked.scope)
     if rotation is None:
         return False
+    others = {getattr(row, e) for e in certificates.REFERENCES[1:]}
+    old_ca = certificates.find(
+        locked.context,
+        row,
+        set(rotation.certificates) - others,
+        rotation.old["ca"],
+    )
     _keep_machines(locked, rotation)
     again = dataclasses.replace(rotation, step=0, machines=None)
     locked.patch_stored(again.stored())
@@ -483,13 +490,6 @@ def take_back(
         rt.management.patch(
             kinds.SECRET, locked.namespace, name, {"data": data}
         )
-    others = {getattr(row, e) for e in certificates.REFERENCES[1:]}
-    old_ca = certificates.find(
-        locked.context,
-        row,
-        set(rotation.certificates) - others,
-        rotation.old["ca"],
-    )
     row.ca_cert_ref = old_ca or row.ca_cert_ref
     row.save()
     locked.patch_stored({ca_rotation.KEY: None})

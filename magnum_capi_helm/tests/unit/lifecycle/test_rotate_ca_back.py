@@ -129,6 +129,7 @@ class TakenBackTest(RotationBackTestCase):
         for stop in _STOPS:
             self.stop(*stop)
             self.roll_back()
+            self.assertIsNone(self.row().status_reason)
             self.assert_as_before()
             self.assertEqual([0.0, 0.0], self.renewals())
             self.capi.settle()

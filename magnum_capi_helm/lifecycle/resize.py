@@ -18,13 +18,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
@@ -156,8 +157,14 @@ def _look_up(
     :raises InvalidInput: unknown nodes, bounds of the autoscaler, or quota
     :raises CapiHelmError: the objects are needed and can't be read
     """
-    needed = bool(nodes_to_remove) or requested_labels.autoscales(
-        operation.cluster
+    desired = None
+    with contextlib.suppress(errors.CapiHelmError):
+        # Labels that an operator changed are there, and in no row.
+        desired = operation.stored().desired
+    needed = bool(nodes_to_remove) or (
+        bool(autoscaler.scaled(desired.values))
+        if desired
+        else requested_labels.autoscales(operation.cluster)
     )
     if not needed and quota.off():
         return (), ""
@@ -174,7 +181,8 @@ def _look_up(
         else observed.view.deployment(group.chart_name)
     )
     replicas = int(view.spec_of(live).get("replicas") or 0)
-    _check_quota(operation, nodegroup, nodegroup.node_count - replicas)
+    own = desired.labels if desired else None
+    _check_quota(operation, nodegroup, nodegroup.node_count - replicas, own)
     return (
         _choose_machines(nodes_to_remove, observed.view, group)
         if nodes_to_remove
@@ -214,12 +222,16 @@ def _autoscaled(objects: view.View, group: requested_groups.Group) -> str:
 
 
 def _check_quota(
-    operation: operations.Operation, nodegroup: Any, growth: int
+    operation: operations.Operation,
+    nodegroup: Any,
+    growth: int,
+    own: Mapping[str, str] | None,
 ) -> None:
     """Check whether the project's quota has room for more machines.
 
     A resize never fails because the quota, or the group, can't be read.
 
+    :param own: labels of the cluster's user, if an operator changed them
     :raises InvalidInput: ``[capi_helm] quota_check`` refuses it
     """
     if quota.off() or growth <= 0:
@@ -228,7 +240,9 @@ def _check_quota(
     try:
         cloud = catalogue.Cloud(sessions.user_session(operation.context))
         cluster, chart = operation.cluster, requested_labels.configured_chart()
-        outline = resolve_cluster.outline(cluster, chart, operation.release)
+        outline = resolve_cluster.outline(
+            cluster, chart, operation.release, own
+        )
         group = groups.resolve(cluster, nodegroup, cloud, outline)
     except errors.CapiHelmError as error:
         problem = str(error)

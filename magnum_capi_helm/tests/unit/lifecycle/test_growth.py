@@ -8,12 +8,16 @@ from typing import Any
 
 from magnum.common import exception
 from oslotest import base as oslotest_base
+import testtools
 
+from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.features import specs
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -80,6 +84,20 @@ class GrowthTest(base.FlowTestCase):
     def test_what_fits_is_done(self) -> None:
         self.resize(3)
         self.assertEqual(3, self.replicas())
+
+    def test_disks_of_a_label_that_the_operator_changed_count(self) -> None:
+        order = rollout.Order(
+            labels={"boot_volume_size": "50"}, replacing=True
+        )
+        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        rollout.apply(operation, order)
+        self.capi.settle()
+        self.poll()
+        self.openstack.quotas.known["gigabytes"] = (100, 60)
+        with testtools.ExpectedException(
+            exception.InvalidParameterValue, ".*50 needed, 40 of 100 free"
+        ):
+            self.resize(3)
 
     def test_a_smaller_group_always_fits(self) -> None:
         self.openstack.quotas.known["instances"] = (1, 9)

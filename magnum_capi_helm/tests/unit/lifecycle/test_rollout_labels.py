@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import pathlib
 
+from magnum.common import exception
+
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.features import topic
@@ -149,6 +151,22 @@ class AutoscalerTest(rolling.RolloutTestCase):
         [group] = self.told()["nodeGroups"]
         self.assertEqual(4, group["machineCount"])
         self.assertEqual(4, self.groups()["default-worker"].node_count)
+
+    def test_a_resize_scales_the_group_within_its_bounds(self) -> None:
+        """The label is in the desired state, and in no row."""
+        on = {"auto_scaling_enabled": "true", "max_node_count": "5"}
+        self.rolled_out(labels=on)
+        self.resize(4)
+        self.settle()
+        self.health_poll()
+        self.assertEqual(4, self.replicas())
+        self.assertEqual(4, self.groups()["default-worker"].node_count)
+        self.assertRaisesRegex(
+            exception.InvalidParameterValue,
+            "node_count=9: the autoscaler keeps nodegroup",
+            self.resize,
+            9,
+        )
 
 
 class FixedTest(rolling.RolloutTestCase):

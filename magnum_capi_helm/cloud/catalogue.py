@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 import contextlib
 import dataclasses
 import functools
@@ -84,10 +84,21 @@ class Cloud:
         self._session = session
         #: Answers of lookups, by name and arguments.
         self.answers: dict[tuple[object, ...], Any] = {}
+        self._former_images: dict[str, cluster_spec.Image] = {}
+        self._former_flavors: dict[str, cluster_spec.Flavor] = {}
 
     @_once
     def _api(self, service: str) -> Any:
         return sessions.proxy(self._session, service)
+
+    def remember(
+        self,
+        images: Mapping[str, cluster_spec.Image],
+        flavors: Mapping[str, cluster_spec.Flavor],
+    ) -> None:
+        """Take the answers for images and flavors that are deleted."""
+        self._former_images.update(images)
+        self._former_flavors.update(flavors)
 
     def prefetch(self, images: Iterable[str]) -> None:
         """Ask Glance for images while Nova lists its flavors.
@@ -124,6 +135,8 @@ class Cloud:
         with sessions.asking("image", name):
             image = self._api("image").find_image(ref, ignore_missing=True)
         if image is None:
+            if ref in self._former_images:
+                return self._former_images[ref]
             raise _absent("image", ref)
         if not image.os_distro:
             raise errors.InvalidInput(
@@ -150,6 +163,8 @@ class Cloud:
             if ref in (flavor.id, flavor.name):
                 break
         else:
+            if ref in self._former_flavors:
+                return self._former_flavors[ref]
             raise _absent("flavor", ref)
         minimum = conf.CONF.capi_helm
         if (

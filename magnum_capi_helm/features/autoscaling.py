@@ -159,7 +159,7 @@ def _capacity(
     not look up the flavor.
     """
     machine = group.machine
-    if machine is None or not cluster.labels[ENABLED]:
+    if machine is None or not machine.vcpus or not cluster.labels[ENABLED]:
         return {}
     kind, _, count = group.labels[GPUS].partition("=")
     gpus = {"gpu-type": kind, "gpu-count": count} if kind else {}

@@ -5,6 +5,7 @@
 Magnum can't change them. The values are built twice, with the labels so far
 and with the new ones; only the difference is laid over the cluster's values.
 So a replaced image, or another default of the operator, stays out of it.
+Images and flavors may be deleted: the cluster's values have their names.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import requested_labels
 
 _GROUPS = "nodeGroups"
+#: GB of a disk whose size is not known: the machines run.
+_ENOUGH = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +70,7 @@ def change(
     if new == old:
         return Change(before.labels, before.values, no_moves)
     cloud = catalogue.Cloud(sessions.service_session())
+    _remember(current, cloud)
     built = upgrade_plan.build_values(current, new, cloud, names)
     result = upgrade_rules.keep_fields(
         _patched(
@@ -85,6 +90,27 @@ def change(
         in release_change.items_by_name(result).get(each.chart_name, {})
     }
     return Change(new, result, dataclasses.replace(no_moves, groups=groups))
+
+
+def _remember(current: release_change.Current, cloud: catalogue.Cloud) -> None:
+    """Tell the images and flavors of the cluster, if they are deleted."""
+    applied = current.desired.values
+    chart_names = {each.uuid: each.chart_name for each in current.rows.groups}
+    images, flavors = {}, {}
+    for row in current.existing:
+        item = current.items.get(chart_names.get(row.uuid, ""))
+        item = item or applied.get("controlPlane") or {}
+        item = upgrade_rules.pinned(item, applied)
+        images[row.image_id] = cluster_spec.Image(
+            id=str(item.get("machineImageId") or row.image_id),
+            name=str(item.get("machineImage") or row.image_id),
+            kube_version=str(item.get("kubernetesVersion") or ""),
+            os_distro=str(applied.get("osDistro") or "ubuntu"),
+        )
+        flavors[row.flavor_id] = cluster_spec.Flavor(
+            str(item.get("machineFlavor")), 0, 0, _ENOUGH, _ENOUGH
+        )
+    cloud.remember(images, flavors)
 
 
 def _changeable(name: str, text: str | None) -> Any:

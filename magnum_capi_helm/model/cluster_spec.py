@@ -62,6 +62,7 @@ class Image:
 class Flavor:
     """A Nova flavor.
 
+    :param vcpus: 0: the flavor is deleted, and its sizes are not known
     :param ram: MiB
     :param disk: GB of its own disk; 0: it boots from a volume alone
     :param ephemeral: GB of further disks of the hypervisor

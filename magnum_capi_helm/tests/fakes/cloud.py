@@ -7,7 +7,7 @@ The same methods as :class:`magnum_capi_helm.cloud.catalogue.Cloud`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 import dataclasses
 from typing import TypeVar
 
@@ -51,6 +51,15 @@ class FakeCloud:
     #: has any.
     keypairs: dict[tuple[str, str], str] | None = None
     identity: str = "http://keystone.test/v3"
+
+    def remember(
+        self,
+        images: Mapping[str, cluster_spec.Image],
+        flavors: Mapping[str, cluster_spec.Flavor],
+    ) -> None:
+        """As the real one."""
+        self.images = {**images, **self.images}
+        self.flavors = {**flavors, **self.flavors}
 
     def prefetch(self, images: Iterable[str]) -> None:
         """As the real one: nothing that shows."""

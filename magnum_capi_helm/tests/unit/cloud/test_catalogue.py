@@ -44,6 +44,20 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.assertEqual(expected, self.cloud.image("ubuntu-1.34"))
         self.assertEqual(expected, self.cloud.image(image["id"]))
 
+    def test_deleted_images_and_flavors_are_remembered(self) -> None:
+        image = cluster_spec.Image("i-1", "gone", "1.33.1", "ubuntu")
+        flavor = cluster_spec.Flavor("old", 0, 0, 20)
+        present = self.cloud.image("ubuntu-1.34")
+        self.cloud.remember(
+            {"gone": image, "ubuntu-1.34": image}, {"old": flavor}
+        )
+        self.assertEqual(image, self.cloud.image("gone"))
+        self.assertEqual(present, self.cloud.image(present.id))
+        self.assertEqual(flavor, self.cloud.flavor("old"))
+        for lookup in (self.cloud.image, self.cloud.flavor):
+            with self.assertRaisesRegex(errors.InvalidInput, "no such"):
+                lookup("lost")
+
     def test_an_image_that_does_not_say_its_distribution(self) -> None:
         self.openstack.images = [openstack.image("bare", os_distro=None)]
         with self.assertRaisesRegex(

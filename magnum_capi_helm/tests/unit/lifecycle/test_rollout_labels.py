@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+from typing import Any
 
 from magnum.common import exception
 
@@ -16,6 +17,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import labels as declarations
 from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
 
@@ -166,6 +168,39 @@ class AutoscalerTest(rolling.RolloutTestCase):
             "node_count=9: the autoscaler keeps nodegroup",
             self.resize,
             9,
+        )
+
+
+class DeletedTest(rolling.RolloutTestCase):
+    """Glance and Nova no longer have what the machines were made of."""
+
+    deleted = False
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        found = super().catalogue(session)
+        if self.deleted:
+            found.images, found.flavors = {}, {}
+        return found
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deleted = True
+
+    def test_labels_change_as_before(self) -> None:
+        for name, text, path, value in _IN_PLACE:
+            self.rolled_out(labels={name: text})
+            self.assertEqual(value, topic.value_at(self.told(), path), name)
+
+    def test_the_autoscaler_fits_the_version_and_knows_no_sizes(self) -> None:
+        on = {"auto_scaling_enabled": "true", "max_node_count": "5"}
+        [before] = self.told()["nodeGroups"]
+        self.rolled_out(labels=on)
+        told = self.told()
+        self.assertEqual("v1.34.5", told["autoscaler"]["image"]["tag"])
+        [group] = told["nodeGroups"]
+        self.assertEqual(
+            {"autoscale": True, "machineCountMin": 2, "machineCountMax": 5},
+            {name: group[name] for name in group.keys() - before.keys()},
         )
 
 

@@ -33,6 +33,8 @@ Usage: $(basename "$0") --kubeconfig FILE [OPTION...]
                             with names as below --cache
   --without-janitor         the driver removes what workloads leave behind
   --driver-kubeconfig FILE  make the driver's user, and write its kubeconfig
+  --namespace-prefix PREFIX [capi_helm] namespace_prefix of a cloud; repeat it
+                            for several (those of the last run, or magnum)
   --dry-run                 show what would be done; only reads are made
   --help                    this
 
@@ -43,7 +45,7 @@ EOF
 
 function parse_arguments {
     KUBECONFIG_FILE="" CHART="" CHECKSUMS="" DRIVER_KUBECONFIG="" DRY_RUN=""
-    JANITOR=yes
+    JANITOR=yes PREFIXES=""
     CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/magnum-capi-helm
     while (($#)); do
         case $1 in
@@ -52,6 +54,7 @@ function parse_arguments {
             --cache) CACHE=$(value "$@"); shift ;;
             --checksums) CHECKSUMS=$(value "$@"); shift ;;
             --driver-kubeconfig) DRIVER_KUBECONFIG=$(value "$@"); shift ;;
+            --namespace-prefix) add_prefix "$(value "$@")"; shift ;;
             --without-janitor) JANITOR="" ;;
             --dry-run) DRY_RUN=yes ;;
             --help) usage; exit 0 ;;
@@ -71,6 +74,13 @@ function parse_arguments {
 function value {
     [[ -n ${2:-} && $2 != --* ]] || fail "$1 needs a value"
     echo "$2"
+}
+
+function add_prefix {
+    [[ $1 =~ ^[a-z0-9]([a-z0-9-]*[a-z0-9])?$ ]] ||
+        fail "--namespace-prefix $1: allowed are lowercase letters, digits" \
+            "and hyphens between them"
+    PREFIXES+=${PREFIXES:+|}$1
 }
 
 function check_tools {
@@ -120,7 +130,8 @@ function main {
             capi-janitor-system
     fi
     if [[ -n $DRIVER_KUBECONFIG ]]; then
-        make_driver_user "$ROOT/magnum_capi_helm/kubernetes/permissions.yaml"
+        make_driver_user "$ROOT/magnum_capi_helm/kubernetes/permissions.yaml" \
+            "$PREFIXES"
     fi
     say "done"
 }

@@ -18,9 +18,21 @@ metadata:
 EOF
 }
 
-# make_driver_user MANIFEST: what "magnum-capi-helm management-cluster permissions" prints.
+# The prefixes of namespaces in the policy that is there, separated by "|".
+function present_prefixes {
+    kube get validatingadmissionpolicy "$DRIVER_NAME" --ignore-not-found \
+        --output "jsonpath={.spec.matchConditions[0].expression}" |
+        sed -n "s/.*|(\([a-z0-9|-]*\))-.*/\1/p"
+}
+
+# make_driver_user MANIFEST [PREFIXES]: what "magnum-capi-helm
+# management-cluster permissions" prints, for prefixes separated by "|".
 function make_driver_user {
-    run kubectl --kubeconfig "$KUBECONFIG_FILE" apply --filename "$1"
+    local prefixes=${2:-}
+    prefixes=${prefixes:-$(present_prefixes)}
+    say "the driver's user may make namespaces ${prefixes:=magnum}-PROJECT"
+    run kubectl --kubeconfig "$KUBECONFIG_FILE" apply --filename - \
+        < <(sed "s/(magnum)/($prefixes)/g" "$1")
     if [[ -n $DRY_RUN ]]; then
         echo "would make a token, and write $DRIVER_KUBECONFIG"
         return

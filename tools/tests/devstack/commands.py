@@ -60,7 +60,9 @@ TEMPLATE = [
     "mellanox_network_operator_enabled=false --public",
 ]
 DRIVER_USER = [
-    "apply --filename ROOT/magnum_capi_helm/kubernetes/permissions.yaml",
+    "get validatingadmissionpolicy magnum-capi-helm --ignore-not-found "
+    "--output jsonpath=\\{.spec.matchConditions\\[0\\].expression\\}",
+    "apply --filename -",
     "apply --filename -",
     "config view --minify --raw --output "
     "jsonpath=\\{.clusters\\[0\\].cluster.server\\}",

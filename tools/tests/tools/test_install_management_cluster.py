@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 
+import yaml
+
+from magnum_capi_helm.kubernetes import permissions
 from tools.tests.tools import components
 from tools.tests.tools import installer
 
@@ -132,6 +136,9 @@ class InstallTest(installer.InstallerTestCase):
                 components.ORC[0],
                 components.ADDONS[0],
                 components.JANITOR[0],
+                f"{components.KUBECTL} get validatingadmissionpolicy "
+                "magnum-capi-helm --ignore-not-found --output "
+                "jsonpath=\\{.spec.matchConditions\\[0\\].expression\\}",
             ],
             commands,
         )
@@ -154,15 +161,17 @@ class InstallTest(installer.InstallerTestCase):
         )
         self.assertEqual(
             [
-                f"{components.KUBECTL} apply --filename "
-                "ROOT/magnum_capi_helm/kubernetes/permissions.yaml",
+                f"{components.KUBECTL} get validatingadmissionpolicy "
+                "magnum-capi-helm --ignore-not-found --output "
+                "jsonpath=\\{.spec.matchConditions\\[0\\].expression\\}",
+                f"{components.KUBECTL} apply --filename -",
                 f"{components.KUBECTL} apply --filename -",
                 f"{components.KUBECTL} config view --minify --raw --output "
                 "jsonpath=\\{.clusters\\[0\\].cluster.server\\}",
                 f"{secret}\\{{.data.token\\}}",
                 f"{secret}\\{{.data.ca\\\\.crt\\}}",
             ],
-            commands[-5:],
+            commands[-6:],
         )
         text = driver.read_text()
         self.assertIn("server: https://capi.example.org:6443\n", text)
@@ -172,12 +181,60 @@ class InstallTest(installer.InstallerTestCase):
         everything = " ".join([*commands, self.done.stdout, self.done.stderr])
         self.assertNotIn("secret-token", everything)
 
+    def test_the_policy_keeps_its_prefixes_unless_others_are_given(
+        self,
+    ) -> None:
+        applied = self.path / "applied"
+        first = f'"--filename -") cat >>{applied} ;;\n    *"data.ca"'
+        kubectl = installer.KUBECTL.replace('"data.ca"', first)
+        user = ("--driver-kubeconfig", f"{self.path}/driver")
+        for present, argv, expected in (
+            ("", (), "magnum"),
+            ("north|south", (), "north|south"),
+            (
+                "north",
+                ("--namespace-prefix", "east", "--namespace-prefix", "west-2"),
+                "east|west-2",
+            ),
+        ):
+            with self.subTest(expected):
+                applied.unlink(missing_ok=True)
+                text = permissions.manifest(
+                    present.split("|") if present else ()
+                )
+                policy = next(
+                    each
+                    for each in yaml.safe_load_all(text)
+                    if each["kind"] == "ValidatingAdmissionPolicy"
+                )
+                [condition] = policy["spec"]["matchConditions"]
+                answer = shlex.quote(condition["expression"])
+                if present:
+                    kubectl = kubectl.replace(
+                        '*"config view"',
+                        f'*" get validating"*) echo {answer} ;;\n    '
+                        '*"config view"',
+                    )
+                self.stubs.answer("kubectl", kubectl)
+                self.install(*user, *argv)
+                self.assertEqual("", self.done.stderr)
+                manifest, _, _ = applied.read_text().partition(
+                    "apiVersion: v1\nkind: Secret\n"
+                )
+                self.assertEqual(
+                    permissions.manifest(expected.split("|")), manifest
+                )
+
     def test_bad_arguments_are_refused_before_anything(self) -> None:
         for argv, why in (
             (("--chart", "0.99.0"), "--chart '0.99.0' is not known: give one"),
             (("--chart",), "--chart needs a value"),
             (("--cache", "--dry-run"), "--cache needs a value"),
             (("--all",), "--all is no option: see --help"),
+            (
+                ("--namespace-prefix", "a|b"),
+                "--namespace-prefix a|b: allowed are lowercase letters",
+            ),
             (
                 ("--kubeconfig", "/nowhere"),
                 "there is no file /nowhere that can be read",

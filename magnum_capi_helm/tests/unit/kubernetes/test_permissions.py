@@ -163,9 +163,36 @@ class ManifestTest(base.BaseTestCase):
             self.found("Namespace")["metadata"]["name"], account["namespace"]
         )
 
+    def test_accounts_outside_of_marked_namespaces_are_free(self) -> None:
+        """Such as the autoscaler in a namespace that 1.4.0 made."""
+        variables = {
+            each["name"]: " ".join(each["expression"].split())
+            for each in self.found("ValidatingAdmissionPolicy")["spec"][
+                "variables"
+            ]
+        }
+        self.assertEqual(
+            {
+                "account": "request.userInfo.username.split(':')[2]",
+                "place": "variables.kind == 'namespaces' ? request.name : "
+                "request.namespace",
+                "labelsOfPlace": "variables.kind == 'namespaces' ? "
+                "variables.labelsBefore : namespaceObject.metadata.labels",
+                "free": "variables.account != 'magnum-capi-helm' && "
+                "(variables.account != variables.place || "
+                "!(variables.mark in variables.labelsOfPlace))",
+            },
+            {
+                name: variables[name]
+                for name in ("account", "place", "labelsOfPlace", "free")
+            },
+        )
+
     def test_the_policy_refuses_and_is_in_force(self) -> None:
         policy = self.found("ValidatingAdmissionPolicy")
         self.assertEqual("Fail", policy["spec"]["failurePolicy"])
+        for each in policy["spec"]["validations"]:
+            self.assertTrue(each["expression"].startswith("variables.free ||"))
         self.assertEqual(
             {"Forbidden"},
             {each["reason"] for each in policy["spec"]["validations"]},

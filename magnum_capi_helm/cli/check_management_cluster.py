@@ -222,13 +222,27 @@ def check_permissions(rt: runtime.Runtime) -> str:
             f"{' NAMESPACE ...' if named else ''}', or grant these permissions"
         )
     if permissions.reads_all_secrets(management):
-        return "all that the driver needs, and Secrets of all namespaces"
+        text = "all that the driver needs, and Secrets of all namespaces"
+        if unmarked := permissions.unmarked(management, projects):
+            text += (
+                "; the policy would keep another user out of "
+                f"{base.shortened(unmarked, _LISTED)}"
+            )
+        return text
     if permissions.is_unguarded(management):
         raise errors.NotConfigured(
             "no ValidatingAdmissionPolicy keeps the kubeconfig's user out of "
             "namespaces that are no project's: apply the output of "
             "'magnum-capi-helm management-cluster permissions' to Kubernetes "
             "1.30 or newer"
+        )
+    if refused := permissions.refused(management, prefix, projects):
+        listed = base.shortened(list(map(str, refused)), _LISTED)
+        raise errors.NotConfigured(
+            f"a policy refuses {listed}: apply the output of "
+            "'magnum-capi-helm management-cluster permissions "
+            f"--namespace-prefix {prefix} NAMESPACE ...', with the prefixes "
+            "of all clouds and the namespaces of all projects"
         )
     return "all that the driver needs, in namespaces of projects alone"
 

@@ -29,7 +29,7 @@ class Permissions(base.Command):
     cluster.
     """
 
-    configuration = base.Configuration.UNUSED
+    configuration = base.Configuration.OPTIONAL
 
     examples = (
         "management-cluster permissions | kubectl apply -f -",
@@ -51,16 +51,19 @@ class Permissions(base.Command):
             action="append",
             default=[],
             metavar="PREFIX",
-            help="[capi_helm] namespace_prefix (default: magnum); repeat it "
-            "for clouds that share the management cluster",
+            help="prefix of namespaces (default: [capi_helm] "
+            "namespace_prefix); repeat it for clouds that share the "
+            "management cluster",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print the manifest."""
+        from magnum_capi_helm.config import conf
         from magnum_capi_helm.kubernetes import permissions
         from magnum_capi_helm.model import names
 
-        prefixes = parsed_args.namespace_prefix or ["magnum"]
+        prefixes = parsed_args.namespace_prefix
+        prefixes = prefixes or [conf.CONF.capi_helm.namespace_prefix]
         for each in prefixes:
             if not re.fullmatch("[a-z0-9]([a-z0-9-]*[a-z0-9])?", each):
                 raise errors.InvalidInput(

@@ -23,6 +23,7 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 _REVIEW = kinds.Kind(
     "SelfSubjectAccessReview",
@@ -32,13 +33,20 @@ _REVIEW = kinds.Kind(
 )
 _RBAC = "rbac.authorization.k8s.io"
 _ROLE_BINDING = kinds.Kind("RoleBinding", _RBAC, ("v1",), fixed=True)
+_POLICY = kinds.Kind(
+    "ValidatingAdmissionPolicy",
+    "admissionregistration.k8s.io",
+    ("v1",),
+    fixed=True,
+)
 _USER = "magnum-capi-helm"
 _EVERYWHERE = _USER
 _IN_PROJECTS = f"{_USER}-project"
-#: Labels of a project's namespace: the mark without which the policy of the
-#: manifest keeps the driver out, and the Pod Security of its pods.
+#: The policy of the manifest keeps the driver out of namespaces without it.
+_MARK = "magnum.openstack.org/project-namespace"
+#: Labels of a project's namespace: the mark, and the Pod Security of its pods.
 LABELS = {
-    "magnum.openstack.org/project-namespace": "true",
+    _MARK: "true",
     "pod-security.kubernetes.io/enforce": "baseline",
 }
 #: The prefix of namespaces in the manifest, as a part of expressions.
@@ -189,13 +197,57 @@ def is_unguarded(management: client.Client) -> bool:
 
     :raises ManagementUnreachable: no answer
     """
+    return not _is_refused(management, _ROLE_BINDING, _binding(_FOREIGN))
+
+
+def refused(
+    management: client.Client, prefix: str, namespaces: Collection[str]
+) -> list[Permission]:
+    """Return the writes in namespaces of projects that are refused.
+
+    Dry runs: nothing is written.
+
+    :param prefix: of the namespaces that the driver makes
+    :param namespaces: those of projects that exist
+    :raises ManagementUnreachable: no answer
+    """
+    name = names.namespace(prefix, "check")
+    new = {"metadata": {"name": name, "labels": LABELS}}
+    make = Permission("", "namespaces", "create", name)
+    found = [make] if _is_refused(management, kinds.NAMESPACE, new) else []
+    return found + [
+        Permission(_RBAC, "rolebindings", "create", namespace=each)
+        for each in sorted(namespaces)
+        if _is_refused(management, _ROLE_BINDING, _binding(each))
+    ]
+
+
+def _is_refused(
+    management: client.Client, kind: kinds.Kind, obj: client.Object
+) -> bool:
+    """Try to make an object; policies are asked before its name."""
     try:
-        management.create(_ROLE_BINDING, _binding(_FOREIGN), dry_run=True)
+        management.create(kind, obj, dry_run=True)
     except responses.ForbiddenError:
-        return False
-    except errors.Conflict:
         return True
-    return True
+    except errors.Conflict:
+        return False
+    return False
+
+
+def unmarked(
+    management: client.Client, namespaces: Collection[str]
+) -> list[str]:
+    """Return the namespaces that lack the mark, if there is the policy.
+
+    :raises ManagementUnreachable: no answer
+    """
+    with contextlib.suppress(responses.ForbiddenError):
+        if management.get(_POLICY, "", _USER):
+            marked = management.list(kinds.NAMESPACE, None, _MARK)
+            found = {each["metadata"]["name"] for each in marked}
+            return sorted({*namespaces} - found)
+    return []
 
 
 def missing(

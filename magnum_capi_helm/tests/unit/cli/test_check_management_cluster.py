@@ -18,13 +18,16 @@ from magnum_capi_helm.cli import check_management_cluster
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 _FORBIDDEN = "the management cluster refused GET Namespace kube-system (403)"
+_ADMISSION = ("admissionregistration.k8s.io", ("v1",), True)
 _ROLE = {"node-role.kubernetes.io/control-plane": "true"}
 
 
@@ -199,6 +202,45 @@ class PlaneChecksTest(base.BaseTestCase):
         }
         lacking = self.failed()["permissions"]
         self.assertRegex(lacking, r"may not ([a-z]+ \S+,? ){8}and \d more: ")
+
+    def test_a_policy_with_another_prefix(self) -> None:
+        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
+        self.management.refused = {"list secrets"}
+        for kind in ("RoleBinding", "Namespace"):
+            self.management.fail(
+                responses.ForbiddenError("denied"),
+                verbs=("dry-run",),
+                kind=kinds.Kind(kind, "", ("v1",)),
+            )
+        self.assertEqual(
+            "a policy refuses create namespaces east-check: apply the output "
+            "of 'magnum-capi-helm management-cluster permissions "
+            "--namespace-prefix east NAMESPACE ...', with the prefixes of all "
+            "clouds and the namespaces of all projects",
+            self.failed()["permissions"],
+        )
+
+    def test_an_administrator_reads_which_namespaces_lack_the_mark(
+        self,
+    ) -> None:
+        label = {view.CHART_CLUSTER_LABEL: "web"}
+        for name, labels in (
+            ("magnum-a", {}),
+            ("magnum-b", permissions.LABELS),
+            ("other-c", {}),
+        ):
+            space = {"metadata": {"name": name, "labels": labels}}
+            self.plane.server.create(kinds.NAMESPACE, space)
+            meta = {"name": "web", "namespace": name, "labels": label}
+            self.plane.server.create(kinds.CLUSTER, {"metadata": meta})
+        text = "all that the driver needs, and Secrets of all namespaces"
+        self.assertEqual(("ok", text), self.lines()["permissions"])
+        self.plane.server.create(
+            kinds.Kind("ValidatingAdmissionPolicy", *_ADMISSION),
+            {"metadata": {"name": "magnum-capi-helm"}},
+        )
+        text += "; the policy would keep another user out of magnum-a"
+        self.assertEqual(("ok", text), self.lines()["permissions"])
 
     def test_the_parts_of_which_there_is_more_than_one(self) -> None:
         """Node readiness, replicas, age of the newest complete snapshot."""

@@ -52,7 +52,8 @@ class CommandsTest(command_case.CommandCase):
     def test_permissions_are_printed_without_a_configuration(self) -> None:
         self.without_configuration()
         self.assertEqual(0, self.program("management-cluster", "permissions"))
-        self.assertEqual("", self.err.getvalue())
+        self.assertEqual(permissions.manifest(), self.out.getvalue())
+        self.assertEqual(_NO_FILES, self.err.getvalue())
 
     def test_a_configuration_file_that_is_missing_is_named(self) -> None:
         self.assertEqual(1, self.program("--config-file", "/gone", "list"))
@@ -77,6 +78,11 @@ class CommandsTest(command_case.CommandCase):
         self.run_command(management_cluster.Permissions)
         self.assertEqual(permissions.manifest(), self.printed())
         self.assertEqual([], self.plane.management.requests)
+
+    def test_permissions_are_printed_for_the_configured_prefix(self) -> None:
+        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
+        self.run_command(management_cluster.Permissions)
+        self.assertEqual(permissions.manifest(["east"]), self.printed())
 
     def test_permissions_are_printed_for_namespaces_that_exist(self) -> None:
         self.run_command(

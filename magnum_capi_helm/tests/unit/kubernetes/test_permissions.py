@@ -32,7 +32,8 @@ class User:
     """An API server that allows a user some permissions.
 
     ``lacks`` has permissions, as they are printed, that the user lacks;
-    ``policy`` keeps the user out of other namespaces.
+    ``policy`` keeps the user out of other namespaces, and of those that are
+    ``unmarked``.
 
     :param bound: namespaces in which the project's role is bound
     :param wide: the user may do all, in all namespaces
@@ -44,6 +45,7 @@ class User:
         self.wide = wide
         self.bound = set(bound)
         self.lacks: set[str] = set()
+        self.unmarked: set[str] = set()
         self.policy = True
         self.asked: list[str] = []
         self.management = client.Client(lambda: self)
@@ -56,6 +58,9 @@ class User:
     ) -> Any:
         if url == "rolebindings":
             return self._bind(options)
+        if url == "namespaces":
+            name = options["json"]["metadata"]["name"]
+            return self._write(name, options)
         asked = options["json"]["spec"]["resourceAttributes"]
         resource = "/".join(
             filter(None, (asked["resource"], asked["subresource"]))
@@ -81,10 +86,17 @@ class User:
 
     def _bind(self, options: dict[str, Any]) -> api.Answer:
         namespace = options["namespace"]
-        if self.policy and not namespace.startswith("magnum-"):
-            return api.status(403, _DENIED)
-        if "dryRun" not in options.get("params", {}):
+        answer = self._write(namespace, options)
+        if answer.status_code == 201 and "params" not in options:
             self.bound.add(namespace)
+        return answer
+
+    def _write(self, namespace: str, options: dict[str, Any]) -> api.Answer:
+        foreign = not namespace.startswith("magnum-")
+        if self.policy and (foreign or namespace in self.unmarked):
+            return api.status(403, _DENIED)
+        if namespace in self.bound:
+            return api.status(409, "it exists")
         return api.Answer(201, options["json"])
 
 
@@ -243,6 +255,27 @@ class MissingTest(base.BaseTestCase):
             self.assertEqual(
                 not user.policy, permissions.is_unguarded(user.management)
             )
+        self.assertEqual({"magnum-a"}, user.bound)
+
+
+class RefusedTest(base.BaseTestCase):
+    """A policy may have other prefixes, or namespaces without the mark."""
+
+    def test_writes_that_a_policy_refuses(self) -> None:
+        user = User("magnum-a")
+        user.unmarked = {"magnum-b"}
+        bind = "create rolebindings.rbac.authorization.k8s.io in"
+        for prefix, namespaces, expected in (
+            ("magnum", ["magnum-a"], []),
+            ("magnum", ["magnum-b", "magnum-a"], [f"{bind} magnum-b"]),
+            (
+                "east",
+                ["east-a"],
+                ["create namespaces east-check", f"{bind} east-a"],
+            ),
+        ):
+            found = permissions.refused(user.management, prefix, namespaces)
+            self.assertEqual(expected, list(map(str, found)))
         self.assertEqual({"magnum-a"}, user.bound)
 
 

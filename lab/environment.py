@@ -46,6 +46,8 @@ def inside(**extra: str) -> dict[str, str]:
         if name.upper() not in _HIDDEN and not name.startswith("OS_")
     }
     path = [str(layout.BIN), str(layout.VENV / "bin"), kept.get("PATH", "")]
+    # "openstack coe cluster config" wants it, and tox hides it.
+    kept.setdefault("SHELL", "/bin/sh")
     kept.update(
         PATH=os.pathsep.join(path),
         NO_PROXY=_LOOPBACK,

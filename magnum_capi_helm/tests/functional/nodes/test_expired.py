@@ -31,6 +31,8 @@ _PROBE = ("probe", "--image=lab/agnhost:v1", "--", "pause")
 class ExpiredTest(base.NodesCase):
     """A control plane node and a worker."""
 
+    record_name = "nodes-expired"
+
     def test_a_pod_renews_certificates_that_have_expired(self) -> None:
         self.make(node_count=1)
         self.record("a cluster with one worker is complete")

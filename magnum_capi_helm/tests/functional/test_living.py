@@ -36,6 +36,8 @@ class LivingTest(test_upgrade.UpgradeCase):
 
     def setUp(self) -> None:
         super().setUp()
+        # Templates go after the cluster, which uses them.
+        self.changed = self.template(labels=_NEW)
         # With a label of its own, which no template changes.
         self.uuid = self.cluster(
             self.template(labels=_OLD),
@@ -54,7 +56,7 @@ class LivingTest(test_upgrade.UpgradeCase):
         self.assertEqual(machines, self._machines())
 
     def a_template_with_other_labels(self) -> None:
-        self.upgrade(self.template(labels=_NEW))
+        self.upgrade(self.changed)
         network = self._live(kinds.OPENSTACK_CLUSTER)["spec"]
         self.assertEqual(
             ["192.0.2.0/24"], network["apiServerLoadBalancer"]["allowedCIDRs"]

@@ -2,6 +2,8 @@
 
 """A workload in the cluster, and requests to it all the time."""
 
+import collections
+from collections.abc import Mapping
 import dataclasses
 import http.client
 import os
@@ -9,7 +11,6 @@ import pathlib
 import ssl
 import threading
 import time
-import urllib.error
 import urllib.request
 
 from lab import errors
@@ -25,6 +26,9 @@ _ADDRESS = "jsonpath={.status.loadBalancer.ingress[0].ip}"
 _PATIENCE = 120.0
 #: Seconds between two requests, and for an answer.
 _PAUSE, _TIMEOUT = 0.1, 2.0
+#: The same with TLS: those of client-go (``tlsTransportCache.get`` in
+#: ``transport/cache.go``), so of kubectl.
+_TLS_TIMEOUT = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,15 +36,19 @@ class Counts:
     """Requests of some time.
 
     :param pause: the longest time between two answers, in seconds
+    :param errors: of those that were lost -> how many
     """
 
     answered: int
     lost: int
     pause: float
+    errors: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def __str__(self) -> str:
+        why = "; ".join(f"{n} x {error}" for error, n in self.errors.items())
         return (
-            f"{self.answered} answered, {self.lost} lost, "
+            f"{self.answered} answered, {self.lost} lost"
+            f"{why and f' ({why})'}, "
             f"at most {self.pause:.1f} s without an answer"
         )
 
@@ -86,11 +94,13 @@ class Requests:
     ) -> None:
         self._url = url
         self._context = context
+        self._timeout = _TLS_TIMEOUT if context else _TIMEOUT
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._lock = threading.Lock()
         self._answered = 0
-        self._lost = 0
+        self._errors: collections.Counter[str] = collections.Counter()
+        self._error = ""
         self._pause = 0.0
         self._latest = 0.0
 
@@ -113,7 +123,7 @@ class Requests:
             answer = self._ask()
             with self._lock:
                 if answer is None:
-                    self._lost += 1
+                    self._errors[self._error] += 1
                 else:
                     self._answered += 1
                     self._mark()
@@ -128,19 +138,21 @@ class Requests:
         """Return the answer, or None if there is none."""
         try:
             with urllib.request.urlopen(  # noqa: S310  the lab's own URLs
-                self._url, timeout=_TIMEOUT, context=self._context
+                self._url, timeout=self._timeout, context=self._context
             ) as answer:
                 return str(answer.read().decode())
-        except (OSError, urllib.error.URLError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as error:
+            self._error = str(error)
             return None
 
     def take(self) -> Counts:
         """Return the counts since the last time."""
         with self._lock:
             self._mark()
-            counts = Counts(self._answered, self._lost, self._pause)
-            self._answered = self._lost = 0
-            self._pause = 0.0
+            lost = self._errors
+            counts = Counts(self._answered, lost.total(), self._pause, lost)
+            self._answered, self._pause = 0, 0.0
+            self._errors = collections.Counter()
         return counts
 
     def tell(self) -> None:

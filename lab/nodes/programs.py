@@ -2,8 +2,9 @@
 
 """Build the programs of machines from pinned Go modules.
 
-Kubernetes has a module for each version, and the other programs have five.
-runc and flannel need a C compiler.
+The oldest Kubernetes is the one of the management cluster: what both have is
+compiled once. Other programs that use Kubernetes' libraries are in that module
+too, as far as their versions let it. runc and flannel need a C compiler.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,13 +13,16 @@ import os
 import pathlib
 
 from lab import cluster_api
+from lab import errors
 from lab import golang
 from lab import layout
 from lab import programs
 from lab import stamps
 from lab import tools
 
-_MODULES = cluster_api.MODULES / "nodes"
+_PLANE = cluster_api.MODULES
+_MODULES = _PLANE / "nodes"
+_RUNTIME = _MODULES / "runtime"
 _LOG = layout.log("programs")
 _CONTAINERD = "github.com/containerd/containerd/v2/cmd"
 _CNI = "github.com/containernetworking/plugins/plugins"
@@ -50,65 +54,48 @@ class Program:
 
     path: str
     package: str
-    module: str
+    module: pathlib.Path = _PLANE
     tags: str = ""
     cgo: bool = False
     static: bool = False
     suite: bool = False
 
 
-_RUNTIME = (
+_COMMON = (
     *(
-        Program(name, f"{_CONTAINERD}/{name}", "runtime")
+        Program(name, f"{_CONTAINERD}/{name}", _RUNTIME)
         for name in ("containerd", "containerd-shim-runc-v2", "ctr")
     ),
     Program(
         "runc",
         "github.com/opencontainers/runc",
-        "runtime",
+        _RUNTIME,
         tags="seccomp",
         cgo=True,
     ),
     *(
-        Program(f"cni/{path.split('/')[1]}", f"{_CNI}/{path}", "runtime")
+        Program(f"cni/{path.split('/')[1]}", f"{_CNI}/{path}", _RUNTIME)
         for path in CNI_PLUGINS
     ),
-    Program("pause", "./pause", "runtime"),
+    Program("pause", "./pause", _RUNTIME),
     Program(
         "flanneld",
         "github.com/flannel-io/flannel",
-        "flannel",
+        _MODULES / "flannel",
         tags="netgo osusergo",
         cgo=True,
         static=True,
     ),
-    Program("coredns", "github.com/coredns/coredns", "coredns"),
-    # Kubernetes' program for tests: it serves, calls and waits.
-    Program("agnhost", f"{_KUBERNETES}/test/images/agnhost", "1.36"),
+    Program("coredns", "./coredns"),
     *(
-        Program(name, f"{_OPENSTACK}/{name}", "openstack")
+        Program(name, f"{_OPENSTACK}/{name}")
         for name in ("openstack-cloud-controller-manager", "k8s-keystone-auth")
     ),
-    Program(
-        "metrics-server",
-        "sigs.k8s.io/metrics-server/cmd/metrics-server",
-        "metrics",
-    ),
+    Program("metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"),
 )
 #: Programs that users run beside kubectl.
 CLIENTS = (
-    Program(
-        "client-keystone-auth",
-        f"{_OPENSTACK}/client-keystone-auth",
-        "openstack",
-    ),
-)
-#: Kubernetes' own tests of clusters, and what they need.
-CONFORMANCE = (
-    Program("e2e.test", f"{_KUBERNETES}/test/e2e", "1.36", suite=True),
-    Program("ginkgo", "github.com/onsi/ginkgo/v2/ginkgo", "1.36"),
-    Program("nnp", f"{_KUBERNETES}/test/images/nonewprivs", "1.36"),
-    Program("sample-apiserver", "k8s.io/sample-apiserver", "1.36"),
+    Program("client-keystone-auth", f"{_OPENSTACK}/client-keystone-auth"),
 )
 _OF_KUBERNETES = (
     "kubelet",
@@ -127,23 +114,65 @@ def kubernetes() -> list[str]:
     With a minor version in ``$LAB_KUBERNETES`` it is that one alone, which is
     half of the work to build.
     """
-    wanted = os.environ.get("LAB_KUBERNETES", "1.*")
-    return [
-        programs.versions((folder / "go.mod").read_text())[_KUBERNETES]
-        for folder in sorted(_MODULES.glob(wanted))
-    ]
+    return list(_modules())
+
+
+def _modules() -> dict[str, pathlib.Path]:
+    """Return each version of Kubernetes, oldest first, with its module.
+
+    :raises LabError: there is none of the wanted minor version
+    """
+    known = {}
+    for folder in (_PLANE, *sorted(_MODULES.glob("1.*"))):
+        required = programs.versions((folder / "go.mod").read_text())
+        known[required[_KUBERNETES]] = folder
+    wanted = os.environ.get("LAB_KUBERNETES")
+    if not wanted:
+        return known
+    found = {
+        version: folder
+        for version, folder in known.items()
+        if version.startswith(f"v{wanted}.")
+    }
+    if not found:
+        raise errors.LabError(
+            f"LAB_KUBERNETES is {wanted}, and machines have {', '.join(known)}"
+        )
+    return found
 
 
 def of_machines() -> list[Program]:
     """Return the programs that images of machines are made of."""
-    found = list(_RUNTIME)
-    for version in kubernetes():
-        minor = version.removeprefix("v").rpartition(".")[0]
+    found = [*_COMMON, _agnhost()]
+    for version, module in _modules().items():
         found += (
-            Program(f"{version}/{name}", f"{_KUBERNETES}/cmd/{name}", minor)
+            Program(f"{version}/{name}", f"{_KUBERNETES}/cmd/{name}", module)
             for name in _OF_KUBERNETES
         )
     return found
+
+
+def _agnhost() -> Program:
+    """Return Kubernetes' program for tests: it serves, calls and waits."""
+    package = f"{_KUBERNETES}/test/images/agnhost"
+    return Program("agnhost", package, _newest())
+
+
+def _newest() -> pathlib.Path:
+    """Return the module of the newest Kubernetes."""
+    *_, module = _modules().values()
+    return module
+
+
+def of_conformance() -> list[Program]:
+    """Return the tests of clusters of the newest Kubernetes, with images'."""
+    package = f"{_KUBERNETES}/test"
+    return [
+        Program("e2e.test", f"{package}/e2e", _newest(), suite=True),
+        Program("ginkgo", "github.com/onsi/ginkgo/v2/ginkgo", _newest()),
+        Program("nnp", f"{package}/images/nonewprivs", _newest()),
+        Program("sample-apiserver", "k8s.io/sample-apiserver", _newest()),
+    ]
 
 
 def _flags(program: Program) -> str:
@@ -157,12 +186,17 @@ def _flags(program: Program) -> str:
 
 
 def _stamp(program: Program) -> tuple[str, str]:
-    module = _MODULES / program.module
+    module = program.module
+    described = dataclasses.replace(program, module=pathlib.Path(module.name))
     value = stamps.fingerprint(
         golang.version(golang.find() or ""),
-        repr(program),
+        repr(described),
         _flags(program),
-        files=[*module.glob("go.*"), *module.glob("*/*.go")],
+        files=[
+            *module.glob("go.*"),
+            # The sources of one that is not of another module.
+            *module.glob(f"{program.package}/*.go"),
+        ],
     )
     return f"node-program-{program.path.replace('/', '-')}", value
 
@@ -171,8 +205,7 @@ def source_of_tests() -> pathlib.Path:
     """Return the folder with the source of the conformance tests."""
     go = golang.ensure()
     words = [go, "list", "-mod=mod", "-m", "-f", "{{.Dir}}", _KUBERNETES]
-    module = _MODULES / CONFORMANCE[0].module
-    found = tools.output(words, env=golang.environ(), cwd=module)
+    found = tools.output(words, env=golang.environ(), cwd=_newest())
     return pathlib.Path(found.strip())
 
 
@@ -215,7 +248,7 @@ def _build(program: Program, go: str) -> None:
         ],
         log=_LOG,
         env={**golang.environ(), "CGO_ENABLED": str(int(program.cgo))},
-        cwd=_MODULES / program.module,
+        cwd=program.module,
     )
     fresh.replace(target)
     stamps.write(*_stamp(program))

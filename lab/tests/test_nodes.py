@@ -4,16 +4,19 @@
 
 import io
 import json
+import os
 import pathlib
 import tarfile
 import tempfile
 import unittest
 from unittest import mock
 
+from lab import errors
 from lab.nodes import addons
 from lab.nodes import balancers
 from lab.nodes import containers
 from lab.nodes import names
+from lab.nodes import programs
 from lab.nodes import wishes
 
 _ROUTER = "a5c5522e-b222-4444-8888-000000000001"
@@ -264,6 +267,24 @@ class ImageTest(unittest.TestCase):
             kinds = {each.name: each.linkname for each in archive}
         self.assertEqual("usr/bin", kinds["bin"])
         self.assertEqual("", kinds["usr/bin/web"])
+
+
+class ProgramTest(unittest.TestCase):
+    def versions(self, wanted: str) -> list[str]:
+        with mock.patch.dict(os.environ, LAB_KUBERNETES=wanted):
+            return programs.kubernetes()
+
+    def test_machines_have_one_version_of_kubernetes_or_all(self) -> None:
+        self.assertEqual(["v1.35.4", "v1.36.3"], self.versions(""))
+        self.assertEqual(["v1.35.4"], self.versions("1.35"))
+        with self.assertRaisesRegex(errors.LabError, "1.3, .* v1.35.4"):
+            self.versions("1.3")
+
+    def test_tests_of_clusters_are_those_of_the_newest_version(self) -> None:
+        for wanted, module in ("", "1.36"), ("1.35", "plane"):
+            with mock.patch.dict(os.environ, LAB_KUBERNETES=wanted):
+                found = [each.module for each in programs.of_conformance()]
+            self.assertEqual({module}, {each.name for each in found})
 
 
 class AddonTest(unittest.TestCase):

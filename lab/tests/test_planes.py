@@ -19,6 +19,7 @@ from lab import planes
 from lab import registry
 from lab import service
 from lab import stamps
+from lab.nodes import mode
 
 _CRD = {
     "kind": "CustomResourceDefinition",
@@ -48,6 +49,12 @@ def _called(name: str) -> dict[str, service.Service]:
 
 
 class ApartTest(unittest.TestCase):
+    def setUp(self) -> None:
+        # Not the choice of the lab in this checkout.
+        simulated = mock.patch.object(mode, "chosen", return_value=False)
+        simulated.start()
+        self.addCleanup(simulated.stop)
+
     def test_every_service_of_the_lab_has_ports_of_its_own(self) -> None:
         ports = [
             port

@@ -38,8 +38,14 @@ def parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="let servers be machines that run, as of up",
     )
-    test = add("test", "run all tests of the project")
-    test.add_argument(
+    test = add("test", "run the tests of the project")
+    part = test.add_mutually_exclusive_group()
+    part.add_argument(
+        "--all",
+        action="store_true",
+        help="run tests of less common operations, too, for an hour more",
+    )
+    part.add_argument(
         "--alone",
         action="store_true",
         help="run only the tests that need a lab for themselves, and stop it",

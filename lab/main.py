@@ -54,7 +54,7 @@ def _choose(options: argparse.Namespace) -> int:
     if options.command == "test":
         from lab.commands import test
 
-        return test.run(alone=options.alone)
+        return test.run(everything=options.all, alone=options.alone)
     _check(options)
     held = None
     if options.command in _CHANGING:

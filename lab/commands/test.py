@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``test``: every test of the project, from style to the whole cloud."""
+"""``test``: the tests of the project, from style to the whole cloud.
+
+Without ``--all`` it runs those of common operations, which take half of the
+time.
+"""
 
 from collections.abc import Sequence
 from concurrent import futures
@@ -32,7 +36,8 @@ _START_LOG = layout.log("start")
 _ROWS = layout.STATE / "rows.json"
 # The quick one first, then those that need the lab.
 _QUICK = "quick"
-_BESIDE = "functional"
+_COMMON = "functional"
+_FURTHER = "further"
 _ALONE = "alone"
 _AGAIN = "again"
 _CONFORMANCE = "conformance"
@@ -117,18 +122,20 @@ def second_try(first: Result, again: Result) -> Result:
     )
 
 
-def run(*, alone: bool = False) -> int:
-    """Run everything; 0 only when everything passed.
+def run(*, everything: bool = False, alone: bool = False) -> int:
+    """Run the tests; 0 only when all passed.
 
+    :param everything: run those of less common operations, too
     :param alone: run only the tests that need a lab for themselves
     """
     _set_up()
     if alone:
         return _report([_alone()])
+    environments = [_COMMON, *([_FURTHER, _ALONE] if everything else [])]
     was_up = _any_service()
     with futures.ThreadPoolExecutor() as pool:
         installing = pool.submit(_tox, _QUICK, "--notest")
-        starting = pool.submit(_start, installing)
+        starting = pool.submit(_start, installing, environments)
         installing.result()
         results = [_tox(_QUICK)]
         code = starting.result()
@@ -137,14 +144,16 @@ def run(*, alone: bool = False) -> int:
         if code:
             results.append(Result("lab up", code))
         else:
-            results += _functional()
+            results += _functional(everything=everything)
     finally:
         if not was_up:
             _lab("down")
     return _report(results)
 
 
-def _start(installing: futures.Future[Result]) -> int:
+def _start(
+    installing: futures.Future[Result], environments: Sequence[str]
+) -> int:
     """Build and start the lab while the quick tests run; return exit code.
 
     The build takes minutes the first time, and the quick tests leave half of
@@ -153,10 +162,11 @@ def _start(installing: futures.Future[Result]) -> int:
 
     :param installing: the environment of the quick tests gets the driver;
         environments get it from one folder, so not two at once
+    :param environments: those of tests on the lab
     """
     _START_LOG.parent.mkdir(parents=True, exist_ok=True)
     lab = [sys.executable, "-m", "lab"]
-    later = [str(_program()), "-e", f"{_BESIDE},{_ALONE}", "--notest"]
+    later = [str(_program()), "-e", ",".join(environments), "--notest"]
     with _START_LOG.open("wb") as sink:
         for words in (["nice", *lab, "build"], later, [*lab, "up"]):
             if words is later:
@@ -212,13 +222,16 @@ def _lab(*words: str, **environ: str) -> int:
     ).returncode
 
 
-def _functional() -> list[Result]:
-    """Run all tests that need a lab, on two labs where possible."""
+def _functional(*, everything: bool) -> list[Result]:
+    """Run tests that need a lab, all of them on two labs where possible."""
     _lab("rows", "--keep", str(_ROWS))
-    if second_lab.available():
+    predecessor.install()
+    if not everything:
+        results = [_tox(_COMMON)]
+    elif second_lab.available():
         results = _on_two_labs()
     else:
-        results = [_tox(_BESIDE), _tox(_ALONE)]
+        results = [_tox(_COMMON), _tox(_FURTHER), _tox(_ALONE)]
     if worth_another_try(results):
         results = _again(results)
     results.append(_leftovers())
@@ -256,12 +269,11 @@ def _leftovers() -> Result:
 
 def _on_two_labs() -> list[Result]:
     """Run the tests on the lab that is up, and on a copy of what it built."""
-    predecessor.install()
     second_lab.prepare()
     words = second_lab.command(sys.executable, "-m", "lab", "test", "--alone")
     with futures.ThreadPoolExecutor() as pool:
         alone = pool.submit(_watched, _ALONE, words, second_lab.STATE, "  | ")
-        return [_tox(_BESIDE), alone.result()]
+        return [_tox(_COMMON), _tox(_FURTHER), alone.result()]
 
 
 def _again(results: Sequence[Result]) -> list[Result]:

@@ -18,7 +18,7 @@ from lab.chaos import case as chaos
 from lab.chaos import conductors
 from lab.drills import case
 from magnum_capi_helm.tests.functional import programs
-from magnum_capi_helm.tests.functional import test_walk
+from magnum_capi_helm.tests.functional.further import test_walk
 
 #: The last commit before the modules were moved into folders by layer.
 COMMIT = os.environ.get("OLDER_COMMIT") or "88455e2"

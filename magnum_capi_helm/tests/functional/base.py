@@ -5,7 +5,8 @@
 ``python3 -m lab up`` first. All that a test makes has a name of its own, and
 the test deletes it at the end, whatever happened before. Tests run side by
 side and look at nothing that is another's; those that can't are in the
-package ``alone``, and only they may control services.
+package ``alone``, and only they may control services. The package ``further``
+has tests of less common operations.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ SLOWER = float(os.environ.get("LAB_SLOWER") or 3)
 #: Options of Magnum that a test wants otherwise.
 OVERRIDE = programs.LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
 #: What is gone is that, too.
+#: An annotation of an addon; the lab lets the addon fail with its value.
+ADDON_FAULT = "lab.example.org/fail"
 _GOING = {"status": "DELETE_IN_PROGRESS"}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.tests.functional import test_reasons
+from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import test_resize
 
 _GROUP = "admissionregistration.k8s.io"
@@ -57,7 +57,7 @@ class RecoveryTest(test_resize.ResizeCase):
             kinds.HELM_RELEASE,
             self.namespace,
             f"{self.release}-ccm-openstack",
-            {"metadata": {"annotations": {test_reasons.ADDON_FAULT: fault}}},
+            {"metadata": {"annotations": {base.ADDON_FAULT: fault}}},
         )
 
     def an_update_that_a_webhook_refused(self) -> None:

@@ -12,8 +12,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
 
-ADDON_FAULT = "lab.example.org/fail"
-
 
 class _ReasonCase(base.LabCase):
     def _with_reason(self, cluster: str, text: str) -> dict[str, Any] | None:
@@ -164,5 +162,5 @@ class LateTest(_ReasonCase):
             kinds.HELM_RELEASE,
             self.namespace,
             f"{release}-ccm-openstack",
-            {"metadata": {"annotations": {ADDON_FAULT: text}}},
+            {"metadata": {"annotations": {base.ADDON_FAULT: text}}},
         )

@@ -2,10 +2,10 @@
 
 """``python3 -m lab.conformance build | run``
 
-``build`` makes the tests' programs and images. ``run`` makes a cluster
-through Magnum on the running lab (``python3 -m lab up --nodes``), runs
-Kubernetes' conformance tests on it, prints what came of each that did not
-pass, and deletes the cluster.
+``build`` makes the systems of machines, and the tests' programs and images.
+``run`` makes a cluster through Magnum on the running lab (``python3 -m lab up
+--nodes``), runs Kubernetes' conformance tests on it, prints what came of each
+that did not pass, and deletes the cluster.
 """
 
 import argparse
@@ -54,6 +54,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         if options.command == "build":
+            system.build(_say)
             images.build(_say)
             return 0
         return run(options)

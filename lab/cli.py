@@ -38,18 +38,7 @@ def parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="let servers be machines that run, as of up",
     )
-    test = add("test", "run the tests of the project")
-    part = test.add_mutually_exclusive_group()
-    part.add_argument(
-        "--all",
-        action="store_true",
-        help="run tests of less common operations, too, for an hour more",
-    )
-    part.add_argument(
-        "--alone",
-        action="store_true",
-        help="run only the tests that need a lab for themselves, and stop it",
-    )
+    _test(add)
     rows = add("rows", "count the rows of all OpenStack services")
     rows.add_argument(
         "--keep", metavar="FILE", type=pathlib.Path, help="write them there"
@@ -65,6 +54,21 @@ def parser() -> argparse.ArgumentParser:
     _down(add)
     add("wipe", "stop all services and remove all state")
     return top
+
+
+def _test(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    test = add("test", "run the tests of the project")
+    part = test.add_mutually_exclusive_group()
+    part.add_argument(
+        "--all",
+        action="store_true",
+        help="run tests of less common operations, too, for an hour more",
+    )
+    part.add_argument(
+        "--alone",
+        action="store_true",
+        help="run only the tests that need a lab for themselves, and stop it",
+    )
 
 
 def _up(add: Callable[[str, str], argparse.ArgumentParser]) -> None:

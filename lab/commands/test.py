@@ -6,7 +6,7 @@ Without ``--all`` it runs those of common operations, which take half of the
 time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent import futures
 import dataclasses
 import os
@@ -42,6 +42,11 @@ _FURTHER = "further"
 _ALONE = "alone"
 _AGAIN = "again"
 _CONFORMANCE = "conformance"
+_FUNCTIONAL_PYTHON = layout.CHECKOUT / ".tox" / _COMMON / "bin" / "python"
+# In the environment of the functional tests, which tox would make anew.
+_CONFORMANCE_TESTS = (
+    *(str(_FUNCTIONAL_PYTHON), "-W", "ignore", "-m", "lab.conformance"),
+)
 # The management cluster's version: most of it is compiled already.
 _KUBERNETES = "1.35"
 # So many failed tests on the lab may be its own slowness; more are not.
@@ -250,13 +255,11 @@ def _build_machines() -> None:
 
     If it fails, the start of the lab with machines fails, too, and says why.
     """
-    python = layout.CHECKOUT / ".tox" / _COMMON / "bin" / "python"
-    build = [str(python), "-m", "lab.conformance", "build"]
     with _MACHINES_LOG.open("wb") as sink:
         subprocess.run(
-            ["nice", "-n", "19", *build],
+            ["nice", "-n", "19", *_CONFORMANCE_TESTS, "build"],
             cwd=layout.CHECKOUT,
-            env=environment.outside(LAB_KUBERNETES=_KUBERNETES),
+            env=environment.outside(**_version()),
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
@@ -264,24 +267,39 @@ def _build_machines() -> None:
         )
 
 
+def _version() -> dict[str, str]:
+    """Return the setting for machines, unless the lab has some already."""
+    return {} if mode.chosen() else {"LAB_KUBERNETES": _KUBERNETES}
+
+
 def _smoke() -> Result:
     """Run a few conformance tests where servers are machines that run."""
-    switched = not mode.chosen()
-    if switched:
-        code = _lab("up", "--nodes", LAB_KUBERNETES=_KUBERNETES)
+    version = _version()
+    if version:
+        code = _lab("up", "--nodes", **version)
         if code:
             return Result("lab up --nodes", code)
     try:
-        result = _tox(_CONFORMANCE, "--", "--smoke")
+        result = _conformance(version)
         if result.code:
             # Its tests have limits of seconds. The cluster is there now.
-            result = _tox(_CONFORMANCE, "--", "--smoke")
+            result = _conformance(version)
             if not result.code:
                 result = dataclasses.replace(result, unsteady=(_CONFORMANCE,))
         return result
     finally:
-        if switched:
+        if version:
             _lab("up", "--no-nodes")
+
+
+def _conformance(version: dict[str, str]) -> Result:
+    print("\n=== lab.conformance run --smoke ===", flush=True)
+    return _watched(
+        _CONFORMANCE,
+        [*_CONFORMANCE_TESTS, "run", "--smoke"],
+        layout.STATE,
+        environ=environment.inside(**version),
+    )
 
 
 def _leftovers() -> Result:
@@ -334,17 +352,22 @@ def _tox(name: str, *words: str) -> Result:
 
 
 def _watched(
-    name: str, words: Sequence[str], state: pathlib.Path, margin: str = ""
+    name: str,
+    words: Sequence[str],
+    state: pathlib.Path,
+    margin: str = "",
+    environ: Mapping[str, str] | None = None,
 ) -> Result:
     """Run a program that prints results of tests, and show its output.
 
     :param state: the folder of the lab for the tests
     :param margin: text before each line
+    :param environ: without it, the user's own with the lab's programs
     """
     child = subprocess.Popen(
         words,
         cwd=layout.CHECKOUT,
-        env=environment.outside(LAB_DIR=str(state), PATH=_path()),
+        env=environ or environment.outside(LAB_DIR=str(state), PATH=_path()),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -98,9 +98,11 @@ def _images(
     for animal in ("kitten", "nautilus"):
         data = source / animal / "html" / "data.json"
         yield _agnhost((*names[animal],), source, {"data.json": data})
+    # Kubernetes 1.36 has another name than 1.35.
+    resolver = {"glibc-dns-testing", "jessie-dnsutils"}.intersection(names)
     for word, *command in (
         ("nginx", "nginx", "-g", "daemon off;"),
-        ("glibc-dns-testing", "sleep", "infinity"),
+        *((each, "sleep", "infinity") for each in resolver),
     ):
         yield containers.Image((*names[word],), {}, (*command,), base=_BASE)
     yield containers.Image(

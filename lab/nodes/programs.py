@@ -91,7 +91,12 @@ _COMMON = (
         Program(name, f"{_OPENSTACK}/{name}")
         for name in ("openstack-cloud-controller-manager", "k8s-keystone-auth")
     ),
-    Program("metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"),
+    # Version 0.8.0 panics with libraries of Kubernetes 1.35.
+    Program(
+        "metrics-server",
+        "sigs.k8s.io/metrics-server/cmd/metrics-server",
+        _MODULES / "metrics",
+    ),
 )
 #: Programs that users run beside kubectl.
 CLIENTS = (

@@ -253,7 +253,7 @@ def _functional(*, everything: bool) -> list[Result]:
 def _build_machines() -> None:
     """Build what the conformance tests need while others wait for the lab.
 
-    If it fails, the start of the lab with machines fails, too, and says why.
+    If it fails, the conformance tests do not start; ``machines.log`` says why.
     """
     with _MACHINES_LOG.open("wb") as sink:
         subprocess.run(

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oslo_config import types
 
 from magnum_capi_helm.features import topic
@@ -178,15 +180,28 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     elif settings[LB_NETWORK] and api.floating_ip:
         # Neutron gives none to a port of an external network.
         raise settings.refused(LB_NETWORK, f"it with {FLOATING_IP.name}=false")
-    elif settings[LB_PROVIDER] == _OVN and topic.is_given(
-        settings, ALLOWED_CIDRS
-    ):
-        # The provider drops them without a word: all networks would get in.
-        raise settings.refused(
-            ALLOWED_CIDRS,
-            f"it with another {LB_PROVIDER.name} than {_OVN}, whose load "
-            "balancers can't filter",
-        )
+    elif settings[LB_PROVIDER] == _OVN:
+        _check_ovn(settings)
+
+
+def _check_ovn(settings: labels.Values) -> None:
+    """Refuse what load balancers of the provider ovn ignore without a word.
+
+    All networks would reach the API. A value of the operator's options is
+    refused, too, if a user chose the provider.
+    """
+    chosen = topic.is_given(settings, LB_PROVIDER)
+    lacking: dict[labels.Label[Any], str] = {
+        ALLOWED_CIDRS: "filter",
+        LB_NETWORK: "connect two networks",
+    }
+    for label, lack in lacking.items():
+        if settings[label] and (chosen or topic.is_given(settings, label)):
+            raise settings.refused(
+                label,
+                f"it with another {LB_PROVIDER.name} than {_OVN}, whose load "
+                f"balancers can't {lack}",
+            )
 
 
 def _check_bare(cluster: cluster_spec.Cluster) -> None:

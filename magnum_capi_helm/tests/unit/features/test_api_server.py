@@ -12,6 +12,7 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.tests import value_paths
 from magnum_capi_helm.tests.unit.features import specs
@@ -111,8 +112,30 @@ class ApiServerTest(base.BaseTestCase):
             str(error),
         )
         # An upgrade can't change labels that the cluster has.
-        lasting = cluster.labels.lasting(["api_master_lb_allowed_cidrs"])
+        lasting = cluster.labels.lasting(
+            ["api_master_lb_allowed_cidrs", "octavia_provider"]
+        )
         api_server.TOPIC.check(dataclasses.replace(cluster, labels=lasting))
+
+    def test_a_user_can_not_get_round_the_operators_networks(self) -> None:
+        """By a provider for which the options are not meant."""
+        settings = {
+            "api_master_lb_allowed_cidrs": ("192.0.2.0/24",),
+            "octavia_provider": "ovn",
+        }
+        for given, refused in (({}, False), ({"octavia_provider"}, True)):
+            told = labels.Values(
+                settings, {name: (name, "ovn") for name in given}
+            )
+            cluster = dataclasses.replace(specs.cluster(), labels=told)
+            if not refused:
+                # Only the operator has set both, or the cluster lives.
+                api_server.TOPIC.check(cluster)
+                continue
+            error = self.assertRaises(
+                errors.LabelError, api_server.TOPIC.check, cluster
+            )
+            self.assertIn("'192.0.2.0/24'", str(error))
 
     def test_no_chart_leaves_the_api_open(self) -> None:
         given = {"master_lb_allowed_cidrs": "192.0.2.0/24"}

@@ -7,6 +7,25 @@ from __future__ import annotations
 from magnum_capi_helm.tests.unit.lifecycle import bad_inputs
 
 CONTRADICTIONS: bad_inputs.Table = {
+    "networks that a load balancer of ovn would not filter": bad_inputs.Input(
+        "label api_master_lb_allowed_cidrs: give it with another "
+        "octavia_provider than ovn, whose load balancers can't filter. It is "
+        "'192.0.2.0/24'",
+        labels={
+            "octavia_provider": "ovn",
+            "api_master_lb_allowed_cidrs": "192.0.2.0/24",
+        },
+    ),
+    "a network that a load balancer of ovn would not join": bad_inputs.Input(
+        "label api_server_network: give it with another octavia_provider "
+        "than ovn, whose load balancers can't connect two networks. It is "
+        "'public'",
+        labels={
+            "octavia_provider": "ovn",
+            "api_server_network": "public",
+            "master_lb_floating_ip_enabled": "false",
+        },
+    ),
     "an issuer without a client": bad_inputs.Input(
         "label oidc_issuer_url: give it together with oidc_client_id. It is "
         "'https://sso.example.org'",

@@ -43,8 +43,10 @@ def resolve(
     chart = requested_labels.wanted_chart(cluster_labels)
     if _api_server(cluster, cluster_labels).load_balancer:
         _check_balancer(cluster_labels, cloud)
-        cluster_labels = network.with_balancers_network(cluster_labels, cloud)
-    return look_up(cluster, cluster_labels, chart, cloud, release)
+    found = look_up(cluster, cluster_labels, chart, cloud, release)
+    if found.api.load_balancer:
+        return network.with_balancers_network(found, cloud)
+    return found
 
 
 #: Label -> the question to the cloud for its allowed values.

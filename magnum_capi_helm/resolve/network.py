@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 import ipaddress
 from typing import TYPE_CHECKING, Any
@@ -58,19 +58,29 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
 
 
 def with_balancers_network(
-    cluster_labels: labels.Values, cloud: catalogue.Cloud
-) -> labels.Values:
-    """Return the labels with the UUID of the load balancer's network.
+    cluster: cluster_spec.Cluster, cloud: catalogue.Cloud
+) -> cluster_spec.Cluster:
+    """Return the cluster with the UUID of the load balancer's network.
 
-    :raises InvalidInput: not there, or several have that name
+    :raises InvalidInput: not there, several have that name, or the nodes have
+        no addresses of its IP version
     """
     label = api_server.LB_NETWORK
-    if not (ref := cluster_labels[label]):
-        return cluster_labels
+    if not (ref := cluster.labels[label]):
+        return cluster
     with errors.in_field(f"label {label.name}"):
-        found = {label.name: cloud.network(ref)}
+        found = cloud.network(ref)
+        nodes = _families(cluster.network.subnet_cidrs) or {4}
+        # Users see no subnets of a network that is external.
+        subnets = _families(each.cidr for each in cloud.subnets_of(found))
+        if subnets and not subnets & nodes:
+            raise errors.InvalidInput(
+                "the network has no IPv4 subnet, and nodes have IPv4 "
+                f"addresses; choose another. It is {errors.shown(ref)}"
+            )
+    known = {**cluster.labels.values, label.name: found}
     return dataclasses.replace(
-        cluster_labels, values={**cluster_labels.values, **found}
+        cluster, labels=dataclasses.replace(cluster.labels, values=known)
     )
 
 
@@ -106,6 +116,11 @@ def _check_families(
                 f"{field}: it has {versions.count(version)} IPv{version} "
                 f"subnets; choose one with fixed_subnet. It is {name}"
             )
+
+
+def _families(cidrs: Iterable[str]) -> set[int]:
+    """Return the IP versions of networks."""
+    return {ipaddress.ip_network(each).version for each in cidrs}
 
 
 def _split(text: str | None) -> tuple[str, ...]:

@@ -172,6 +172,16 @@ API: bad_inputs.Table = {
             "master_lb_floating_ip_enabled": "false",
         },
     ),
+    "a network of the API without addresses of the nodes' IP version": (
+        bad_inputs.Input(
+            "label api_server_network: the network has no IPv4 subnet, and "
+            "nodes have IPv4 addresses; choose another. It is 'ipv6'",
+            labels={
+                "api_server_network": "ipv6",
+                "master_lb_floating_ip_enabled": "false",
+            },
+        )
+    ),
     "a network of the API and a floating IP": bad_inputs.Input(
         "label api_server_network: give it with "
         "master_lb_floating_ip_enabled=false. It is 'public'",

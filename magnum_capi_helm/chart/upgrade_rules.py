@@ -292,13 +292,13 @@ _CLASSES_ON = "addons.openstack.csiCinder.enabled"
 
 
 #: Labels that come with the image, or need a server group of Nova.
-_WITH_MACHINES = (nodes.KUBE_TAG, nodes.SERVER_GROUP_POLICY)
+WITH_MACHINES = (nodes.KUBE_TAG, nodes.SERVER_GROUP_POLICY)
 
 
 def is_fixed(label: labels.Label[Any]) -> bool:
     """Return whether no request for labels alone changes this one."""
     if (
-        label in _WITH_MACHINES
+        label in WITH_MACHINES
         or not label.becomes
         or label.scope is labels.Scope.TEMPLATE
     ):

@@ -69,7 +69,7 @@ def change(
             new[label.name] = text
     if new == old:
         return Change(before.labels, before.values, no_moves)
-    cloud = catalogue.Cloud(sessions.service_session())
+    cloud = _cloud(current)
     _remember(current, cloud)
     built = upgrade_plan.build_values(current, new, cloud, names)
     result = upgrade_rules.keep_fields(
@@ -90,6 +90,19 @@ def change(
         in release_change.items_by_name(result).get(each.chart_name, {})
     }
     return Change(new, result, dataclasses.replace(no_moves, groups=groups))
+
+
+def _cloud(current: release_change.Current) -> catalogue.Cloud:
+    """Return OpenStack as the cluster's project sees it.
+
+    Magnum's user sees all projects' networks, or none: a name of one network
+    could be that of others.
+
+    :raises CloudError: Keystone did not answer
+    """
+    release = current.release
+    own = sessions.cluster_session(release.runtime.management, release.scope)
+    return catalogue.Cloud(own or sessions.service_session())
 
 
 def _remember(current: release_change.Current, cloud: catalogue.Cloud) -> None:
@@ -120,6 +133,11 @@ def _changeable(name: str, text: str | None) -> Any:
         problems = requested_labels.without_effect({name: text or ""})
         raise errors.InvalidInput(
             problems.get(name, f"label {name} has no effect")
+        )
+    if label in upgrade_rules.WITH_MACHINES:
+        raise errors.NotSupported(
+            f"label {name} can't be changed alone: upgrade the cluster to a "
+            "template that has it"
         )
     if upgrade_rules.is_fixed(label):
         raise errors.NotSupported(

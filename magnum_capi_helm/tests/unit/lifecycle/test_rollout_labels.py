@@ -8,6 +8,7 @@ import json
 import pathlib
 from typing import Any
 
+from keystoneauth1.identity import v3
 from magnum.common import exception
 
 from magnum_capi_helm import features
@@ -59,6 +60,22 @@ _IN_PLACE = (
 
 
 class LabelsTest(rolling.RolloutTestCase):
+    #: Whether the last look at OpenStack was with the cluster's credential.
+    as_project = False
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        """The same for all."""
+        self.as_project = isinstance(session.auth, v3.ApplicationCredential)
+        return super().catalogue(session)
+
+    def test_names_are_those_of_the_clusters_project(self) -> None:
+        """Magnum's user would see networks of other projects."""
+        self.rolled_out(labels={"cert_manager_enabled": "true"})
+        self.assertTrue(self.as_project)
+        self.openstack.credentials.clear()
+        self.rolled_out(labels={"cert_manager_enabled": None})
+        self.assertFalse(self.as_project)
+
     def test_one_label_changes_one_value_and_no_machine(self) -> None:
         for name, text, path, value in _IN_PLACE:
             self.rolled_out(labels={name: text})
@@ -116,7 +133,7 @@ class LabelsTest(rolling.RolloutTestCase):
             ("cert_manager_enabled", "maybe", "give true or false"),
             ("oidc_client_id", "me", "oidc_issuer_url"),
             ("pods_cidr", "10.0.0.0/8", "can't be changed on a living"),
-            ("kube_tag", "v1.35.1", "can't be changed on a living"),
+            ("kube_tag", "v1.35.1", "alone: upgrade the cluster to"),
             (
                 "capi_helm_chart_version",
                 "0.27.0",

@@ -246,12 +246,16 @@ def delete_forgotten(context: Any, cluster: Any) -> None:
     cert_manager.delete_client_files(cluster, context=context)
 
 
-def restore_references(context: Any, cluster: Any) -> None:
+def restore_references(
+    context: Any, cluster: Any, keep_new: bool = False
+) -> None:
     """Put back the references that ``coe ca rotate`` has replaced.
 
     Magnum makes new certificates before it asks the driver and saves their
     references even when the driver refuses: it would go on signing with a
     CA that the cluster does not know.
+
+    :param keep_new: do not delete the new certificates
     """
     row = objects.Cluster.get_by_uuid(context, cluster.uuid)
     replaced = []
@@ -261,7 +265,7 @@ def restore_references(context: Any, cluster: Any) -> None:
             setattr(cluster, field, old)
             replaced.append(new)
     # Only now: a store that fails must not keep the cluster's own away.
-    delete(context, cluster, replaced)
+    delete(context, cluster, () if keep_new else replaced)
 
 
 def store(

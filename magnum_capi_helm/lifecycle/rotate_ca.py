@@ -99,6 +99,10 @@ def rotate(operation: operations.Operation) -> None:
             _store(locked, rotation)
             stored = True
             _save_references(locked, cluster, both)
+    except _MayBeStoredError:
+        # Polls go on with it then, and need the new certificates.
+        certificates.restore_references(context, cluster, keep_new=True)
+        raise
     except Exception:
         if not stored:
             certificates.restore_references(context, cluster)
@@ -125,13 +129,23 @@ def _check_machines(
     release_change.dry_run(locked, objects, "the CA rotation")
 
 
+class _MayBeStoredError(errors.ManagementError):
+    """The management cluster did not say whether it stored a rotation."""
+
+
 def _store(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
-    """Store a rotation; from here on it happens."""
+    """Store a rotation; from here on it happens.
+
+    :raises _MayBeStoredError: nor did it answer when that was taken back
+    :raises CapiHelmError: it is not stored
+    """
     try:
         locked.patch_stored(rotation.stored())
-    except errors.CapiHelmError:
-        # It may have been stored, and its certificates will be deleted.
-        locked.patch_stored({ca_rotation.KEY: None})
+    except errors.CapiHelmError as error:
+        try:
+            locked.patch_stored({ca_rotation.KEY: None})
+        except errors.CapiHelmError:
+            raise _MayBeStoredError(str(error)) from error
         raise
     LOG.info("cluster %s: %s", locked.row.uuid, rotation.text)
 

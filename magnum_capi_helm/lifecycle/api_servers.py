@@ -17,13 +17,15 @@ Machine before it removes the member (``reconcilePreTerminateHook`` in
 Each poll disables, in Octavia, the members of those that are being deleted,
 and then removes the hook.
 
-Such a machine waits for Magnum's polls. So no other machine gets a hook, and
-one that Octavia refuses waits no longer.
+Such a machine waits for Magnum's polls. So no other machine gets a hook. If
+Octavia refuses, or is not ready after ten minutes, the driver removes the hook
+all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+import time
 from typing import Any
 
 from oslo_log import log
@@ -47,6 +49,9 @@ _WAITS = versions.Range(since="1.31.0")
 _MONITOR = {"delay": 2, "timeout": 1, "maxRetries": 2, "maxRetriesDown": 2}
 #: Seconds for one request to a service.
 _TIMEOUT = 10.0
+#: Seconds that a machine waits for Octavia: amphorae that hang stay in
+#: PENDING_UPDATE until an administrator acts.
+_PATIENCE = 600.0
 
 
 def prepare(
@@ -106,6 +111,11 @@ def take_out(operation: operations.Operation, objects: view.View) -> bool:
     try:
         operation.runtime.maintenance.check()
         out = _are_out(operation, waiting)
+        since = min(map(view.deleted_at, waiting))
+        if not out and time.time() - since > _PATIENCE:
+            raise errors.CloudError(
+                f"Octavia was not ready for {_PATIENCE:.0f} seconds"
+            )
     except errors.Frozen:
         return True
     except errors.CloudError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import threading
+import time
 from typing import Any, TypeAlias, TypeVar, cast
 import uuid
 
@@ -154,7 +155,8 @@ class ApiServer:
                 return
             meta = found["metadata"]
             if meta.get("finalizers"):
-                meta["deletionTimestamp"] = _STAMP
+                now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+                meta["deletionTimestamp"] = now
                 meta["resourceVersion"] = self._next_version()
             else:
                 self._remove(key)

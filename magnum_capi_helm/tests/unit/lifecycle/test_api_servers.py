@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
+from unittest import mock
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
@@ -78,6 +80,12 @@ class LeaveTest(ApiServersTestCase):
         self.poll()
         self.assertTrue(self.balancer.members[_OURS])
         self.assertEqual(["control-plane-m0"], self.held())
+        later = time.time() + 601
+        with mock.patch("time.time", lambda: later):
+            self.poll()
+        self.assertEqual([], self.held())
+        [warning] = [e for e in self.warnings() if "may fail" in e]
+        self.assertIn("not ready for 600 seconds", warning)
 
     def test_one_that_gets_busy_meanwhile_is_waited_for(self) -> None:
         self.balancer.refusal = 409

@@ -279,10 +279,10 @@ def _missing_kinds(
     """Yield a sentence for each provider whose kinds are missing."""
     by_group: dict[str, list[str]] = {}
     for kind, others in missing:
-        known = " or ".join(kind.versions)
+        wanted = " or ".join(kind.versions)
         served = f", but {', '.join(sorted(others))}" if others else ""
         by_group.setdefault(kind.group, []).append(
-            f"no {kind.name} in {known}{served}"
+            f"no {kind.name} in {wanted}{served}"
         )
     for group, parts in by_group.items():
         yield (

@@ -99,11 +99,11 @@ class Complete(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print the script with the options of every command."""
-        known = complete.CompleteDictionary()
+        commands = complete.CompleteDictionary()
         for name, _ in self.app.command_manager:
-            known.add_command(name.split(), self._options(name))
+            commands.add_command(name.split(), self._options(name))
         shell = _SHELLS[parsed_args.shell](parsed_args.name, self.app.stdout)
-        shell.write(known.get_commands(), known.get_data())
+        shell.write(commands.get_commands(), commands.get_data())
 
     def _options(self, name: str) -> list[argparse.Action]:
         factory, *_ = self.app.command_manager.find_command(name.split())

@@ -198,14 +198,16 @@ class _Reader:
         except responses.ForbiddenError:
             return self._namespaces
         prefix = conf.CONF.capi_helm.namespace_prefix
-        found = {each["metadata"]["namespace"] for each in clusters}
-        found = {each for each in found if names.project_of(each, prefix)}
+        namespaces = {each["metadata"]["namespace"] for each in clusters}
+        namespaces = {
+            each for each in namespaces if names.project_of(each, prefix)
+        }
         if self._where != [None]:
-            found &= set(self._namespaces)
-        for each in set(self._namespaces) - found:
+            namespaces &= set(self._namespaces)
+        for each in set(self._namespaces) - namespaces:
             if rt.management.get(kinds.NAMESPACE, "", each) is not None:
-                found.add(each)
-        return sorted(found)
+                namespaces.add(each)
+        return sorted(namespaces)
 
     def _releases(
         self, rt: runtime.Runtime, where: Sequence[str | None]

@@ -257,10 +257,10 @@ class Cloud:
 
     def _of_octavia(self, what: str) -> tuple[str, ...]:
         with sessions.asking(f"{what.replace('_', ' ')} of load balancers"):
-            found = getattr(self._api("load-balancer"), what)()
+            objects = getattr(self._api("load-balancer"), what)()
             names = {
                 str(each.name)
-                for each in found
+                for each in objects
                 # Providers are never disabled.
                 if getattr(each, "is_enabled", True)
             }
@@ -318,10 +318,10 @@ class Cloud:
         :raises InvalidInput: not there, or several have that name
         """
         api = self._api("network")
-        found = _search(
+        groups = _search(
             "security group", ref, api.security_groups, api.find_security_group
         )
-        return str(_only("security group", ref, found).id)
+        return str(_only("security group", ref, groups).id)
 
     def subnet(self, ref: str) -> Subnet:
         """Return the subnet given by UUID or name.

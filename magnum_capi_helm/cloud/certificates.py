@@ -304,7 +304,7 @@ def find(
     manager = backends.get_backend().CertManager
     for ref in refs:
         try:
-            found = manager.get_cert(
+            candidate = manager.get_cert(
                 ref, resource_ref=cluster.uuid, context=context
             ).get_certificate()
         except Exception as error:
@@ -312,7 +312,7 @@ def find(
             raise errors.CloudError(
                 f"Magnum's certificate store gave no CA. {_text(error)}"
             ) from error
-        if _bytes(found).strip() == certificate.strip().encode():
+        if _bytes(candidate).strip() == certificate.strip().encode():
             return ref
     return None
 

@@ -200,10 +200,10 @@ def _volume_fault(cinder: Any, volume: str) -> view.Fault:
         microversion=_MESSAGES,
         raise_exc=True,
     )
-    found = answer.json()["messages"]
-    if not found:
+    messages = answer.json()["messages"]
+    if not messages:
         return view.Fault()
-    last = max(found, key=lambda each: str(each["created_at"]))
+    last = max(messages, key=lambda each: str(each["created_at"]))
     return view.Fault(
         f"volume {volume} could not be made: {last['user_message']}"
     )

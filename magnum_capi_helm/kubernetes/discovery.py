@@ -51,10 +51,12 @@ class ServedVersions:
         if pinned and not self._is_gone(kind, pinned):
             return pinned
         served = self._served(kind.group)
-        known = [each for each in kind.versions if each in served]
-        while kind.shared and known[1:] and not self._has(kind, known[0]):
-            known.pop(0)
-        return f"{kind.group}/{known[0]}" if known else ""
+        versions = [each for each in kind.versions if each in served]
+        while (
+            kind.shared and versions[1:] and not self._has(kind, versions[0])
+        ):
+            versions.pop(0)
+        return f"{kind.group}/{versions[0]}" if versions else ""
 
     def plural(self, kind: kinds.Kind) -> str:
         """Return the name of the kind in a path."""
@@ -105,13 +107,13 @@ class ServedVersions:
 
     def _has(self, kind: kinds.Kind, version: str) -> bool:
         """Return whether a version of a group has a kind."""
-        found = self._kinds.get(kind.group, {}).get(version)
-        if found is None:
+        names = self._kinds.get(kind.group, {}).get(version)
+        if names is None:
             path = f"/apis/{kind.group}/{version}"
-            found = self._discover(path, "resources", "kind")
+            names = self._discover(path, "resources", "kind")
             with self._lock:
-                self._kinds.setdefault(kind.group, {})[version] = found
-        return kind.name in found
+                self._kinds.setdefault(kind.group, {})[version] = names
+        return kind.name in names
 
     def _discover(
         self, path: str, field: str = "versions", key: str = "version"

@@ -214,8 +214,8 @@ def refused(
     name = names.namespace(prefix, "check")
     new = {"metadata": {"name": name, "labels": LABELS}}
     make = Permission("", "namespaces", "create", name)
-    found = [make] if _is_refused(management, kinds.NAMESPACE, new) else []
-    return found + [
+    refusals = [make] if _is_refused(management, kinds.NAMESPACE, new) else []
+    return refusals + [
         Permission(_RBAC, "rolebindings", "create", namespace=each)
         for each in sorted(namespaces)
         if _is_refused(management, _ROLE_BINDING, _binding(each))
@@ -245,8 +245,8 @@ def unmarked(
     with contextlib.suppress(responses.ForbiddenError):
         if management.get(_POLICY, "", _USER):
             marked = management.list(kinds.NAMESPACE, None, _MARK)
-            found = {each["metadata"]["name"] for each in marked}
-            return sorted({*namespaces} - found)
+            names = {each["metadata"]["name"] for each in marked}
+            return sorted({*namespaces} - names)
     return []
 
 

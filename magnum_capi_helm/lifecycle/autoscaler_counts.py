@@ -69,13 +69,13 @@ def stopped_reason(operation: operations.Operation) -> str | None:
     """Return why the autoscaler does not run; None: unknown."""
     namespace, release = operation.scope
     text = "Nothing is known of the autoscaler of cluster %s: %s"
-    deployment, known = None, False
+    deployment, answered = None, False
     with magnum_errors.logged(LOG, text, operation.cluster.uuid):
         deployment = operation.runtime.management.get(
             kinds.DEPLOYMENT, namespace, names.autoscaler(release)
         )
-        known = True
-    return autoscaler.stopped_reason(deployment) if known else None
+        answered = True
+    return autoscaler.stopped_reason(deployment) if answered else None
 
 
 def follow(operation: operations.Operation) -> None:

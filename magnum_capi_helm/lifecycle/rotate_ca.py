@@ -117,9 +117,13 @@ def _check_machines(
     :raises InvalidInput: an image is not in Glance any more
     :raises CapiHelmError: chart or webhooks refuse the values, or don't answer
     """
-    told = current.desired.values
+    applied = current.desired.values
     cloud = catalogue.Cloud(sessions.user_session(locked.context))
-    machines = (told, told.get("controlPlane"), *current.items.values())
+    machines = (
+        applied,
+        applied.get("controlPlane"),
+        *current.items.values(),
+    )
     for image in {(each or {}).get("machineImageId") for each in machines}:
         if image:
             cloud.image(image)

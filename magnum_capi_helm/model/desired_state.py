@@ -205,10 +205,10 @@ def _known(
 
     A newer version of the driver may add keys. They are kept.
     """
-    known = {key: content[key] for key in keys if key in content}
-    if unknown := {k: v for k, v in content.items() if k not in known}:
+    ours = {key: content[key] for key in keys if key in content}
+    if unknown := {k: v for k, v in content.items() if k not in ours}:
         more[place] = unknown
-    return known
+    return ours
 
 
 def is_stored(data: Mapping[str, str]) -> bool:

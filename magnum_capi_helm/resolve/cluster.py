@@ -43,10 +43,10 @@ def resolve(
     chart = requested_labels.wanted_chart(cluster_labels)
     if _api_server(cluster, cluster_labels).load_balancer:
         _check_balancer(cluster_labels, cloud)
-    found = look_up(cluster, cluster_labels, chart, cloud, release)
-    if found.api.load_balancer:
-        return network.with_balancers_network(found, cloud)
-    return found
+    resolved = look_up(cluster, cluster_labels, chart, cloud, release)
+    if resolved.api.load_balancer:
+        return network.with_balancers_network(resolved, cloud)
+    return resolved
 
 
 #: Label -> the question to the cloud for its allowed values.

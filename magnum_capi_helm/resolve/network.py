@@ -69,18 +69,18 @@ def with_balancers_network(
     if not (ref := cluster.labels[label]):
         return cluster
     with errors.in_field(f"label {label.name}"):
-        found = cloud.network(ref)
+        network_id = cloud.network(ref)
         nodes = _families(cluster.network.subnet_cidrs) or {4}
         # Users see no subnets of a network that is external.
-        subnets = _families(each.cidr for each in cloud.subnets_of(found))
+        subnets = _families(each.cidr for each in cloud.subnets_of(network_id))
         if subnets and not subnets & nodes:
             raise errors.InvalidInput(
                 "the network has no IPv4 subnet, and nodes have IPv4 "
                 f"addresses; choose another. It is {errors.shown(ref)}"
             )
-    known = {**cluster.labels.values, label.name: found}
+    values = {**cluster.labels.values, label.name: network_id}
     return dataclasses.replace(
-        cluster, labels=dataclasses.replace(cluster.labels, values=known)
+        cluster, labels=dataclasses.replace(cluster.labels, values=values)
     )
 
 

@@ -10,6 +10,7 @@ import types
 from typing import Any
 
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -44,6 +45,9 @@ class _Cloud:
 
     def network(self, name: str) -> str:
         return name
+
+    def subnets_of(self, network: str) -> tuple[catalogue.Subnet, ...]:
+        return ()
 
     def security_group(self, name: str) -> str:
         return name

@@ -8,7 +8,8 @@ lets CAPO set a faster monitor.
 
 Cluster API removes the etcd member of an old control plane machine. CAPO
 removes the machine from the load balancer some seconds later. In between,
-requests to this API server fail.
+requests to this API server fail: two of 6,700 in a rotation with ten requests
+a second, and none with the hook below.
 
 From Kubernetes 1.31 on, KubeadmControlPlane waits for other hooks of the
 Machine before it removes the member (``reconcilePreTerminateHook`` in

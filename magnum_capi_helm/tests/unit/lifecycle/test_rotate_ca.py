@@ -29,7 +29,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import encoding
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as magnum_operations
 from magnum_capi_helm.status import replacement
@@ -569,37 +568,3 @@ class KilledTest(RotationTestCase):
         self.until_complete()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
-
-    def test_a_rotation_that_may_be_stored_is_taken_back(self) -> None:
-        self.management.fail(
-            errors.ManagementUnreachable("no answer"),
-            verbs=("patch",),
-            kind=kinds.SECRET,
-            name="-intent",
-            times=1,
-        )
-        self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
-        self.assertEqual(self.references, rows.references(self.row()))
-        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
-
-    def test_one_that_can_not_be_taken_back_goes_on(self) -> None:
-        """The management cluster stores it, and does not answer any more."""
-        patch, lost = self.management.patch, errors.ManagementUnreachable("")
-
-        def store(kind: kinds.Kind, *where: Any, **more: Any) -> Any:
-            if where[1].endswith("-intent"):
-                if ca_rotation.KEY not in self.intent_keys():
-                    patch(kind, *where, **more)
-                raise lost
-            return patch(kind, *where, **more)
-
-        with mock.patch.object(self.management, "patch", store):
-            self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
-        self.assertEqual("UPDATE_FAILED", self.row().status)
-        self.assertEqual(self.references, rows.references(self.row()))
-        self.health_poll()
-        self.until_complete()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
-        used = set(rows.references(self.row()).values())
-        self.assertEqual(set(), used - self.stored())

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from typing import Any
+from unittest import mock
 
 from magnum.common import exception
 
@@ -90,6 +91,44 @@ class CheckedTest(RotationBackTestCase):
         self.assert_refused(
             "the CA rotation does not fit this cluster: too many files"
         )
+
+
+class UnansweredTest(RotationBackTestCase):
+    """The management cluster does not say whether it is stored."""
+
+    def test_a_rotation_that_may_be_stored_is_taken_back(self) -> None:
+        self.management.fail(
+            errors.ManagementUnreachable("no answer"),
+            verbs=("patch",),
+            kind=kinds.SECRET,
+            name="-intent",
+            times=1,
+        )
+        self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
+        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+
+    def test_one_that_can_not_be_taken_back_goes_on(self) -> None:
+        """The management cluster stores it, and does not answer any more."""
+        patch, lost = self.management.patch, errors.ManagementUnreachable("")
+
+        def store(kind: kinds.Kind, *where: Any, **more: Any) -> Any:
+            if where[1].endswith("-intent"):
+                if ca_rotation.KEY not in self.intent_keys():
+                    patch(kind, *where, **more)
+                raise lost
+            return patch(kind, *where, **more)
+
+        with mock.patch.object(self.management, "patch", store):
+            self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.assertEqual(self.references, rows.references(self.row()))
+        self.health_poll()
+        self.until_complete()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
+        used = set(rows.references(self.row()).values())
+        self.assertEqual(set(), used - self.stored())
 
 
 class TakenBackTest(RotationBackTestCase):

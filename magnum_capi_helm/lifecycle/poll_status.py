@@ -164,6 +164,8 @@ def reconcile(operation: operations.Operation) -> None:
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
         waits = api_servers.take_out(operation, state.view)
         if not state.needs_lease:
+            if _has_ended(state):
+                return
             _save_facts(state)
             changes = waits or state.new_mark
             seconds = 0.0 if changes else state.seconds_valid
@@ -186,6 +188,18 @@ def _end_interrupted_create(cluster: Any) -> None:
         status_writer.save_failed(
             cluster, rows.all_groups(cluster), _NEVER_STARTED
         )
+
+
+def _has_ended(state: observed_state.ObservedState) -> bool:
+    """Return whether another poll has ended the operation meanwhile.
+
+    Magnum begins a poll even if the one before still works. Without a Lease
+    this one would replace the reason of a failure.
+    """
+    if not rows.in_progress(state.row.status):
+        return False
+    row = rows.fresh(state.operation.context, state.row)
+    return row is None or not rows.in_progress(row.status)
 
 
 def _save_facts(state: observed_state.ObservedState) -> None:

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from unittest import mock
+
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import encoding
@@ -12,6 +15,34 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
+
+_PAUSED = {"spec": {"paused": True}}
+
+
+class OverlapTest(base.FlowTestCase):
+    """Two polls of a cluster at a time."""
+
+    def test_the_slower_poll_keeps_the_reason_of_a_failure(self) -> None:
+        self.create()
+        self.poll()
+        scan, read = self.management.scan, []
+
+        def fail(kind: kinds.Kind, *args: Any, **more: Any) -> Any:
+            read.append(kind.name)
+            # The first look is for changes; then it reads the row.
+            if read.count(kind.name) == 2:
+                row = self.row()
+                row.status, row.status_reason = "CREATE_FAILED", "no quota"
+                row.save()
+            return scan(kind, *args, **more)
+
+        self.server.patch(kinds.CLUSTER, base.NAMESPACE, base.RELEASE, _PAUSED)
+        with mock.patch.object(self.management, "scan", fail):
+            self.poll()
+        row = self.row()
+        self.assertEqual(
+            ("CREATE_FAILED", "no quota"), (row.status, row.status_reason)
+        )
 
 
 class PollTestCase(base.FlowTestCase):

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Magnum asks for: operations on clusters and nodegroups, and polls."""
+"""Operations of Magnum on clusters and nodegroups, and its polls."""

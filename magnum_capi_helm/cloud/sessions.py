@@ -112,6 +112,17 @@ def cluster_session(
     return log_in(login, timeout) if login else None
 
 
+def project_session(management: client.Client, scope: location.Scope) -> Any:
+    """Return a session with a cluster's own credential, else Magnum's user.
+
+    Magnum's user sees objects of all projects, or of none: a name in the
+    project can be the name of others, too.
+
+    :raises CloudError: Keystone says neither yes nor no
+    """
+    return cluster_session(management, scope) or service_session()
+
+
 def operator_access(cloud: str | None, project_id: str) -> Any:
     """Log the operator in, and return Keystone's answer.
 

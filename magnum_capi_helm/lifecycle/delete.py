@@ -343,11 +343,11 @@ def has_janitor(provider: client.Object) -> bool:
 
 def _sweep(operation: operations.Operation) -> leftovers.Outcome:
     try:
-        session = sessions.cluster_session(
+        session = sessions.project_session(
             operation.runtime.management, operation.scope
         )
         return leftovers.sweep(
-            session or sessions.service_session(),
+            session,
             operation.cluster.project_id,
             operation.release,
             volumes=_policy(operation.cluster) == storage.DELETE,

@@ -69,7 +69,10 @@ def change(
             new[label.name] = text
     if new == old:
         return Change(before.labels, before.values, no_moves)
-    cloud = _cloud(current)
+    release = current.release
+    cloud = catalogue.Cloud(
+        sessions.project_session(release.runtime.management, release.scope)
+    )
     _remember(current, cloud)
     built = upgrade_plan.build_values(current, new, cloud, names)
     result = upgrade_rules.keep_fields(
@@ -90,19 +93,6 @@ def change(
         in release_change.items_by_name(result).get(each.chart_name, {})
     }
     return Change(new, result, dataclasses.replace(no_moves, groups=groups))
-
-
-def _cloud(current: release_change.Current) -> catalogue.Cloud:
-    """Return OpenStack as the cluster's project sees it.
-
-    Magnum's user sees all projects' networks, or none: a name of one network
-    could be that of others.
-
-    :raises CloudError: Keystone did not answer
-    """
-    release = current.release
-    own = sessions.cluster_session(release.runtime.management, release.scope)
-    return catalogue.Cloud(own or sessions.service_session())
 
 
 def _remember(current: release_change.Current, cloud: catalogue.Cloud) -> None:

@@ -119,10 +119,13 @@ def upgraded(
     """
     desired = of_cluster(release)
     if template:
+        session = sessions.project_session(
+            release.runtime.management, release.scope
+        )
         desired = upgrade_plan.plan_cluster(
             release_change.read(release),
             find_template(template),
-            catalogue.Cloud(sessions.service_session()),
+            catalogue.Cloud(session),
         ).desired()
     if version:
         chart = dataclasses.replace(desired.chart, version=version)

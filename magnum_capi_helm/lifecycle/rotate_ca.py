@@ -140,7 +140,8 @@ class _MayBeStoredError(errors.ManagementError):
 def _store(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
     """Store a rotation; from here on it happens.
 
-    :raises _MayBeStoredError: nor did it answer when that was taken back
+    :raises _MayBeStoredError: the management cluster answered neither this
+        request nor the one that takes it back
     :raises CapiHelmError: it is not stored
     """
     try:

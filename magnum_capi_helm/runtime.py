@@ -156,11 +156,6 @@ class Runtime:
         #: Reasons why the desired state of a release is not applied: it would
         #: replace machines without a request.
         self.withheld: dict[Scope, str] = {}
-        #: Objects that requests have compared with the deployed release, and
-        #: when (monotonic seconds).
-        self.compared: dict[
-            Scope, tuple[float, tuple[object, ...] | None]
-        ] = {}
 
     def _add_timers(self, spread: Callable[[], float]) -> None:
         clock, helm_timeout = (
@@ -191,7 +186,6 @@ class Runtime:
         """Drop all that this process keeps of a release."""
         self.interrupted_revisions.pop(scope, None)
         self.withheld.pop(scope, None)
-        self.compared.pop(scope, None)
         self.faults.pop(scope, None)
         self.fault_sessions.pop(scope, None)
         self.deliveries.forget(scope)

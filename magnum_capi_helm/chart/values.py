@@ -23,8 +23,9 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import requested_groups
 
-#: Annotation of the Cluster that counts its upgrades: two templates may want
-#: the same of the rows.
+#: Annotation of the Cluster with the generation of its desired state. Each
+#: accepted upgrade, rollback and rollout raises it: two templates may want the
+#: same of the rows, and an older state must be known as such.
 UPGRADE_ANNOTATION = "magnum.openstack.org/upgrade"
 
 
@@ -93,9 +94,14 @@ def node_group(
     return item
 
 
-def upgrades(values: Mapping[str, Any]) -> str:
-    """Return the number of upgrades that the values record."""
-    return _annotation(values, UPGRADE_ANNOTATION) or "0"
+def generation(values: Mapping[str, Any]) -> int:
+    """Return the number of accepted upgrades that the values record."""
+    return live_generation(values.get("clusterAnnotations") or {})
+
+
+def live_generation(annotations: Mapping[str, Any]) -> int:
+    """Return the number of upgrades that a Cluster's annotations record."""
+    return int(annotations.get(UPGRADE_ANNOTATION) or 0)
 
 
 def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
@@ -103,7 +109,7 @@ def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
 
     :param before: the values of the cluster so far
     """
-    count = str(int(upgrades(before)) + 1)
+    count = str(generation(before) + 1)
     return _annotated(values, UPGRADE_ANNOTATION, count)
 
 
@@ -202,6 +208,34 @@ def group_names(values: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(
         str(group["name"]) for group in values.get("nodeGroups") or []
     )
+
+
+#: Settings of a node group that change no machine.
+_COUNTS = frozenset(
+    {"autoscale", "machineCount", "machineCountMax", "machineCountMin"}
+)
+
+
+def changed_groups(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> frozenset[str]:
+    """Return the node groups of both values whose settings differ.
+
+    Counts are no settings: they change no machine.
+    """
+    old, new = _settings(before), _settings(after)
+    return frozenset(
+        name for name in old.keys() & new.keys() if old[name] != new[name]
+    )
+
+
+def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        str(each["name"]): without_nulls(
+            {key: each[key] for key in each.keys() - _COUNTS}
+        )
+        for each in values.get("nodeGroups") or []
+    }
 
 
 _OPENING = re.compile(r"\{[{%#]")

@@ -35,7 +35,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import converting
-from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import conditions
@@ -474,8 +473,7 @@ def _outlook(
     if not revisions:
         # helm has nothing to read.
         return api_versions.Outlook(api_versions.UNAFFECTED)
-    deployed = helm_run.last_deployed(revisions).version
-    release = helm_records.read(rt.management, *scope, deployed)
+    release = releases.deployed(rt, scope, revisions)
     apis = manifests.apis(release.manifest) if release else frozenset()
     served = _served(rt, apis, target)
     if line.status.startswith("DELETE_"):

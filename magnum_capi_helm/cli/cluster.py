@@ -436,7 +436,7 @@ class Apply(batch.Batch):
         new = plan.desired.chart.version
         chart = plan.now if plan.now == new else f"{plan.now} to {new}"
         return batch.Change(
-            f"chart {chart}: {previews.summarize(plan.comparison.changes)}",
+            f"chart {chart}: {previews.summarize(plan.changes)}",
             make=make,
             unfinished=operation.wait_reason,
         )

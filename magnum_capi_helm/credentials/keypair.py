@@ -43,7 +43,7 @@ def find(
     return keypair
 
 
-def to_secret(keypair: cluster_spec.Keypair | None) -> dict[str, str | None]:
+def to_secret(keypair: cluster_spec.Keypair | None) -> dict[str, str]:
     """Return the data to store beside the desired state."""
     if keypair is None:
         return {}

@@ -223,8 +223,6 @@ def _prepare(
         ]
         if etcd.needs_key(plan.values):
             releases.ensure_etcd_key(management, *scope, labels)
-        if plan.keypair is not None:
-            operation.patch_stored(keypairs.to_secret(plan.keypair))
         cluster = plan.cluster
         machines = (cluster.control_plane, *cluster.node_groups)
         ids = operation.make_server_groups(
@@ -237,7 +235,7 @@ def _prepare(
     desired = desired_state.DesiredState(
         plan.cluster.chart, complete, rows_now.fingerprint(), time.time()
     )
-    return operation.store(desired)
+    return operation.store(desired, keypairs.to_secret(plan.keypair))
 
 
 def _save_failure(

@@ -79,8 +79,8 @@ class ObservedState(operations.Observed):
         if self.desired is None or self.view.cluster is None:
             return True
         annotations = view.annotations_of(self.view.cluster)
-        live = annotations.get(values.UPGRADE_ANNOTATION) or "0"
-        return live == values.upgrades(self.desired.values)
+        live = values.live_generation(annotations)
+        return live == values.generation(self.desired.values)
 
     @property
     def has_drifted(self) -> bool:

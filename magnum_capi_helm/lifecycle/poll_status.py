@@ -49,7 +49,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
-from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
@@ -336,7 +335,7 @@ def _change_release(
             # Until the next look: another program may change them back for
             # ever.
             runtime.backoff.record_failure(scope)
-            repair.repair(locked)
+            locked.repair()
     except errors.NoTurn:
         # Nothing was tried.
         raise

@@ -15,7 +15,7 @@ Upgrade, rollback and rollout go the same way:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import time
@@ -27,6 +27,7 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import cluster_spec
@@ -36,6 +37,7 @@ from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
 
 IN_ROTATION = (
@@ -56,6 +58,7 @@ class Current:
     :param desired: the desired state, with all accepted requests
     :param autoscaled: UUIDs of the groups that the autoscaler owns -> their
         machines
+    :param revision: the revision that helm compares with
     """
 
     release: releases.Release
@@ -63,6 +66,7 @@ class Current:
     rows: requested_groups.Rows
     desired: desired_state.DesiredState
     autoscaled: Mapping[str, int]
+    revision: int
 
     @property
     def row(self) -> Any:
@@ -87,12 +91,14 @@ class Current:
         new_values: topic.Values,
         fingerprint: str,
         back: desired_state.Moves,
+        groups: Collection[str] | None,
         **fields: Any,
     ) -> desired_state.DesiredState:
         """Return another desired state, which a rollback can take back.
 
         :param fingerprint: of the rows after the change
         :param back: the changes of the rows that a rollback makes
+        :param groups: the groups whose machines it may replace; None: all
         :param fields: other fields of the desired state
         """
         before = self.desired
@@ -104,8 +110,10 @@ class Current:
             before=desired_state.Before(
                 before.chart, before.values, before.labels, back
             ),
+            may_replace=before.may_replace,
+            version=before.version,
             **fields,
-        )
+        ).permitting(self.revision, groups)
 
 
 def items_by_name(chart_values: topic.Values) -> dict[str, topic.Values]:
@@ -120,8 +128,8 @@ def read(release: releases.Release) -> Current:
     """Read a cluster before its change.
 
     :param release: with a settled row, if it is read under the Lease
-    :raises NotSupported: helm has not installed the release yet, or the CAs
-        are being rotated
+    :raises NotSupported: helm has not installed the release yet, the CAs are
+        being rotated, or the stored state is older than the release
     """
     row = release.cluster
     rows_now, nodegroups = rows.read(row)
@@ -136,6 +144,7 @@ def read(release: releases.Release) -> Current:
         # Its machines need values that others would not have.
         raise errors.NotSupported(IN_ROTATION)
     desired = stored.planned(row, rows_now, revisions)
+    template_guard.check_current(release, desired, revisions)
     named = rows_now.known_as(set(items_by_name(desired.values)))
     live = release.runtime.snapshots.read(release.scope).decode()
     owned = live.autoscaled()
@@ -147,18 +156,39 @@ def read(release: releases.Release) -> Current:
         if each.chart_name in owned
     }
     existing = list(filter(rows.counts, nodegroups))
-    return Current(release, existing, named, desired, autoscaled)
+    revision = releases.last_deployed(revisions).version
+    return Current(release, existing, named, desired, autoscaled, revision)
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """The difference between the installed manifest and a new one.
 
-    :param objects: new and changed objects
+    :param before: the revision that helm compares with
+    :param after: all objects of the new manifest
     """
 
-    changes: tuple[diff.Change, ...] = ()
-    objects: tuple[releases.Object, ...] = ()
+    before: helm_records.Release
+    after: tuple[releases.Object, ...]
+
+    @functools.cached_property
+    def changes(self) -> tuple[diff.Change, ...]:
+        """The changes, those that replace machines first."""
+        return diff.changes(self.before.objects, self.after)
+
+    @property
+    def objects(self) -> tuple[releases.Object, ...]:
+        """The new and the changed objects."""
+        touched = {
+            (each.kind, each.name)
+            for each in self.changes
+            if each.what != "removed"
+        }
+        return tuple(
+            each
+            for each in self.after
+            if (each["kind"], each["metadata"]["name"]) in touched
+        )
 
 
 def compare(
@@ -176,17 +206,7 @@ def compare(
             f"release {release.release} was never deployed: there is nothing "
             "to compare with"
         )
-    after = release.render(desired)
-    changes = diff.changes(before.objects, after)
-    touched = {
-        (each.kind, each.name) for each in changes if each.what != "removed"
-    }
-    objects = tuple(
-        each
-        for each in after
-        if (each["kind"], each["metadata"]["name"]) in touched
-    )
-    return Comparison(changes, objects)
+    return Comparison(before, release.render(desired))
 
 
 def dry_run(
@@ -242,7 +262,7 @@ def accept(
     try:
         locked.store(desired)
     except errors.CapiHelmError as error:
-        if not error.retriable:
+        if not error.retriable or isinstance(error, errors.Conflict):
             row.status = status
             row.save()
             locked.resume_late_requests(row)

@@ -117,7 +117,8 @@ def _without_upgrade(
         since=time.time(),
         labels=before.labels,
         moves=dataclasses.replace(before.moves, groups=fields),
-    )
+        version=current.desired.version,
+    ).permitting(current.revision, None, back=True)
 
 
 def _check_control_plane(

@@ -75,10 +75,13 @@ class Plan:
 
     now: str
     desired: desired_state.DesiredState | None = None
-    comparison: release_change.Comparison = dataclasses.field(
-        default_factory=release_change.Comparison
-    )
+    comparison: release_change.Comparison | None = None
     going_on: bool = False
+
+    @property
+    def changes(self) -> tuple[diff.Change, ...]:
+        """The changes, those that replace machines first."""
+        return self.comparison.changes if self.comparison else ()
 
 
 def plan(release: releases.Release, order: Order) -> Plan:
@@ -101,7 +104,11 @@ def plan(release: releases.Release, order: Order) -> Plan:
             return Plan(version)
         comparison = release_change.compare(release, desired)
     _check_machines(release.release, comparison.changes, order)
-    return Plan(version, desired, comparison)
+    replaced = template_guard.replaced(
+        release.release, comparison.before, comparison.after
+    )
+    permitted = desired.permitting(current.revision, replaced)
+    return Plan(version, permitted, comparison)
 
 
 def apply(operation: operations.Operation, order: Order) -> str:
@@ -122,7 +129,7 @@ def apply(operation: operations.Operation, order: Order) -> str:
         planned = plan(locked, order)
         if planned.going_on:
             raise _not_complete(locked.row)
-        if planned.desired is None:
+        if planned.desired is None or planned.comparison is None:
             return ""
         objects = planned.comparison.objects
         release_change.dry_run(locked, objects, "what is rolled out")
@@ -202,6 +209,8 @@ def _desired(
         upgrade_plan.fingerprint(current.rows, moves),
         # A rollback puts no count back.
         dataclasses.replace(moves, groups={}),
+        # The comparison names them.
+        (),
         labels=changed.labels,
         moves=moves if moves.groups else None,
     )
@@ -216,10 +225,14 @@ def _chart(old: cluster_spec.Chart, version: str) -> cluster_spec.Chart:
 
 def _is_rebuilt(current: release_change.Current) -> bool:
     """Return whether the chart of that version makes other machines now."""
-    release = current.release
+    comparison = release_change.compare(current.release, current.desired)
     return bool(
-        template_guard.replaced_groups(
-            release, current.desired, release.revisions()
+        template_guard.unasked(
+            current.release.release,
+            current.desired,
+            current.rows,
+            comparison.before,
+            comparison.after,
         )
     )
 

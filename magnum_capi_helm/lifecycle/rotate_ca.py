@@ -329,11 +329,13 @@ def _changed(
     new = change(desired.values)
     if new == desired.values:
         return desired
-    return dataclasses.replace(
+    changed = dataclasses.replace(
         desired,
         values=values.upgraded(new, desired.values),
         since=time.time(),
     )
+    revision = releases.last_deployed(revisions).version
+    return changed.permitting(revision, {names.CONTROL_PLANE})
 
 
 def _use_new_ca(
@@ -504,9 +506,11 @@ def take_back(
     )
     _keep_machines(locked, rotation)
     again = dataclasses.replace(rotation, step=0, machines=None)
-    locked.patch_stored(again.stored())
+    version = locked.patch_stored(again.stored(), desired.version)
     row.status_reason = None
-    release_change.accept(locked, desired)
+    release_change.accept(
+        locked, dataclasses.replace(desired, version=version)
+    )
     for purpose, old in rotation.old.items():
         name = names.certificate(locked.release, purpose)
         data = {"tls.crt": encoding.encode(old)}

@@ -39,6 +39,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import template_guard
 
 LOG = log.getLogger(__name__)
 
@@ -151,6 +152,10 @@ def _checked(
             locked.runtime.management, *locked.scope, locked.object_labels
         )
     comparison = release_change.compare(locked, draft)
+    template_guard.check_objects(
+        locked, draft, plan.current.rows, comparison.before, comparison.after
+    )
+    _log_kept_groups(locked, plan, comparison)
     release_change.dry_run(locked, comparison.objects, "the template")
     policies = plan.missing_server_groups()
     if not policies:
@@ -161,3 +166,23 @@ def _checked(
         draft,
         values=nodes.with_server_group_ids(draft.values, plan.cluster, ids),
     )
+
+
+def _log_kept_groups(
+    locked: operations.Locked,
+    plan: upgrade_plan.Plan,
+    comparison: release_change.Comparison,
+) -> None:
+    """Name groups whose image stays and that a newer chart replaces."""
+    replaced = template_guard.replaced(
+        locked.release, comparison.before, comparison.after
+    )
+    kept = sorted({*replaced} - plan.remade)
+    if kept:
+        LOG.warning(
+            "Upgrade of cluster %s: chart %s replaces the machines of %s, "
+            "which keep their image",
+            locked.cluster.uuid,
+            plan.cluster.chart.version,
+            ", ".join(kept),
+        )

@@ -30,6 +30,7 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -83,8 +84,22 @@ class Plan:
             tuple(each for each in remade if not each.server_group_id)
         )
 
+    @property
+    def remade(self) -> frozenset[str]:
+        """The chart's names of the groups that are remade."""
+        workers = {each.name for each in self.cluster.node_groups}
+        return frozenset(
+            workers | {names.CONTROL_PLANE} if self.built else workers
+        )
+
+    @property
+    def _has_other_chart(self) -> bool:
+        return self.cluster.chart.version != self.current.desired.chart.version
+
     def desired(self) -> desired_state.DesiredState:
         """Return the new desired state.
+
+        A newer chart may replace every machine.
 
         :raises InvalidInput: the new template does not fit the cluster
         """
@@ -96,6 +111,7 @@ class Plan:
             new,
             fingerprint(self.current.rows, moves),
             self.change.back,
+            None if self._has_other_chart else self.remade,
             labels=self.change.labels,
             moves=moves,
         )

@@ -14,7 +14,7 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 import dataclasses
 import re
 from typing import Any
@@ -37,7 +37,18 @@ FORGET_PREVIOUS = {_BEFORE: None, _BEFORE_VALUES: None}
 
 #: Key of the changes that an upgrade still has to write into Magnum's rows.
 MOVES = "moves.json"
-_HEAD_KEYS = ("format", "chart", "digest", "fingerprint", "since", "labels")
+#: As a patch, removes all parts that another desired state may lack.
+NO_PARTS = {MOVES: None, **FORGET_PREVIOUS}
+_MAY_REPLACE = "may_replace"
+_HEAD_KEYS = (
+    "format",
+    "chart",
+    "digest",
+    "fingerprint",
+    "since",
+    "labels",
+    _MAY_REPLACE,
+)
 _BEFORE_KEYS = ("chart", "labels", "moves")
 
 #: Place of a stored mapping -> its keys that this version does not know.
@@ -54,6 +65,29 @@ class NewerError(errors.ManagementError):
             f"{_PLACE}, is of a newer version of the driver: a conductor of "
             "that version continues"
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class Permission:
+    """The groups whose machines a desired state may replace.
+
+    The request that was accepted names them. They count for one change of the
+    release only: until helm has deployed another revision.
+
+    :param revision: the revision that helm compares with at that time
+    :param groups: the chart's names of node groups, and
+        ``names.CONTROL_PLANE``; None: all
+    :param back: the Kubernetes version of the control plane may fall
+    """
+
+    revision: int
+    groups: frozenset[str] | None = frozenset()
+    back: bool = False
+
+    def content(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        groups = None if self.groups is None else sorted(self.groups)
+        return {**vars(self), "groups": groups}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +129,9 @@ class DesiredState:
     :param before: the state that a rollback of the last upgrade restores
     :param digest: SHA-256 of the packaged chart that the cluster was made
         from, or upgraded to; empty: not known
+    :param may_replace: None: an older version of the driver accepted it
+    :param version: ``resourceVersion`` of the Secret that it was read from;
+        empty: there was none
     :param more: keys of a newer version, by the place of their mapping
     """
 
@@ -106,9 +143,33 @@ class DesiredState:
     moves: Moves | None = None
     before: Before | None = None
     digest: str = ""
+    may_replace: Permission | None = None
+    version: str = ""
     more: Mapping[str, Mapping[str, Any]] = dataclasses.field(
         default_factory=dict
     )
+
+    def permitting(
+        self,
+        revision: int,
+        groups: Collection[str] | None,
+        *,
+        back: bool = False,
+    ) -> DesiredState:
+        """Return the state with more groups that it may replace.
+
+        :param revision: the revision that helm compares with now
+        :param groups: None: all
+        """
+        before = self.may_replace
+        if before and before.revision == revision and groups is not None:
+            groups = (
+                None if before.groups is None else before.groups.union(groups)
+            )
+            back = back or before.back
+        names = None if groups is None else frozenset(groups)
+        permission = Permission(revision, names, back)
+        return dataclasses.replace(self, may_replace=permission)
 
     def to_secret(self) -> dict[str, str]:
         """Return the ``data`` of its Secret."""
@@ -122,6 +183,8 @@ class DesiredState:
             head["digest"] = self.digest
         if self.labels is not None:
             head["labels"] = dict(self.labels)
+        if self.may_replace:
+            head[_MAY_REPLACE] = self.may_replace.content()
         data = {
             _HEAD: encoding.plain(self._with_more("head", head)),
             _VALUES: encoding.pack(self.values),
@@ -145,9 +208,10 @@ class DesiredState:
         return {**self.more.get(place, {}), **content}
 
 
-def from_secret(data: Mapping[str, str]) -> DesiredState:
+def from_secret(data: Mapping[str, str], version: str = "") -> DesiredState:
     """Return the desired state of a Secret.
 
+    :param version: ``resourceVersion`` of the Secret
     :raises NewerError: in a format of a newer version
     :raises ManagementError: it holds none that can be read
     """
@@ -170,12 +234,25 @@ def from_secret(data: Mapping[str, str]) -> DesiredState:
             else None,
             before=_before(more, data) if _BEFORE in data else None,
             digest=head.get("digest", ""),
+            may_replace=_permission(head.get(_MAY_REPLACE)),
+            version=version,
             more=more,
         )
     except encoding.DAMAGED as error:
         raise errors.ManagementError(
             f"{_PLACE}, is damaged ({type(error).__name__})"
         ) from error
+
+
+def _permission(content: Mapping[str, Any] | None) -> Permission | None:
+    if content is None:
+        return None
+    groups = content["groups"]
+    return Permission(
+        int(content["revision"]),
+        None if groups is None else frozenset(groups),
+        bool(content["back"]),
+    )
 
 
 def _before(more: More, data: Mapping[str, str]) -> Before:

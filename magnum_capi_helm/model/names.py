@@ -48,8 +48,11 @@ RELEASE_LIMIT = LIMIT - _LONGEST_COMPONENT
 #: Names of node groups that the chart accepts since 0.15.0.
 _NODE_GROUP = re.compile(r"[a-z][a-z0-9-]+[a-z0-9]")
 
+#: The chart's name of the control plane, among those of node groups.
+CONTROL_PLANE = "control-plane"
+
 #: Names that the chart gives to something else.
-_RESERVED = frozenset({"control-plane", "autoscaler"})
+_RESERVED = frozenset({CONTROL_PLANE, "autoscaler"})
 
 #: Separates a slug's readable part from its hash. A name that holds it is
 #: never taken as it is: that keeps slugs and untouched names apart.
@@ -140,7 +143,7 @@ def chart_object(release_name: str, component: str = "") -> str:
 
 def control_plane(release_name: str) -> str:
     """Name the KubeadmControlPlane."""
-    return chart_object(release_name, "control-plane")
+    return chart_object(release_name, CONTROL_PLANE)
 
 
 def machine_deployment(release_name: str, group: str) -> str:

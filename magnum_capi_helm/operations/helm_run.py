@@ -83,7 +83,7 @@ def upgrade(
             lambda: converting.run_helm(
                 rt, run, lambda: release.render(desired, live=False)
             ),
-            last_deployed,
+            releases.last_deployed,
         )
     except errors.HelmBusy:
         # It began none.
@@ -174,17 +174,6 @@ def _is_desired(
 
 
 # API versions
-
-
-def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
-    """Return the revision with which helm compares a new one.
-
-    ``prepareUpgrade`` in helm's ``pkg/action/upgrade.go``.
-
-    :param revisions: at least one
-    """
-    deployed = [each for each in revisions if each.status == "deployed"]
-    return (deployed or revisions)[-1]
 
 
 def _run(

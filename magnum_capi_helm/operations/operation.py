@@ -43,6 +43,7 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
+from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import helm_run
@@ -129,35 +130,35 @@ class Operation(releases.Release):
         *,
         always: bool = False,
     ) -> None:
-        """Refuse a request that replaces machines unasked.
+        """Refuse a request that replaces machines without permission.
 
-        A management cluster that does not answer, or a busy helm, refuses no
-        request: :meth:`Locked.apply` compares again under the Lease.
+        A management cluster that does not answer, a busy helm or an absent
+        release refuses no request: :meth:`Locked.apply` compares again under
+        the Lease.
 
         :param rows_then: the rows as the request will leave them
         :param stored_then: the stored state as the request will leave it;
             None: as it is now
         :param always: helm will run even if nothing changes
         :raises WouldReplace: the request would
+        :raises CapiHelmError: the stored state can't be read or applied
         """
-        problem = ""
         try:
             revisions = self.revisions()
             stored = self.stored(revisions, stored_then)
             planned = stored.planned(self.cluster, rows_then, revisions)
             if always or stored.differs(planned):
                 with self.runtime.turns.turn():
-                    template_guard.check_request(self, planned, revisions)
+                    template_guard.check(self, planned, rows_then, revisions)
         except errors.WouldReplace:
             raise
         except errors.CapiHelmError as error:
-            problem = str(error)
-        if problem:
-            LOG.debug(
-                "Cluster %s is not compared yet: %s",
-                self.cluster.uuid,
-                problem,
-            )
+            if not isinstance(error, releases.ABSENT) and not error.retriable:
+                raise
+            text = str(error)
+        else:
+            return
+        LOG.debug("Cluster %s: not compared yet: %s", self.cluster.uuid, text)
 
     # Without the Lease
 
@@ -409,7 +410,7 @@ class Locked(Operation):
         planned = stored.planned(self.cluster, rows_now, revisions)
         if changes_only and not stored.differs(planned):
             return False
-        template_guard.check_apply(self, planned, revisions)
+        self._guard(planned, rows_now, revisions)
         changed = planned is not stored.desired
         if changed:
             self.store(planned)
@@ -424,6 +425,38 @@ class Locked(Operation):
         if revisions and (not changed or migrated or harmful):
             repair.repair(self)
         return True
+
+    def _guard(
+        self,
+        planned: desired_state.DesiredState,
+        rows_now: requested_groups.Rows,
+        revisions: releases.Revisions,
+    ) -> None:
+        """Refuse as :func:`template_guard.check` does.
+
+        Polls try again and again: each new refusal is logged once, and
+        ``Runtime.withheld`` keeps it for the status.
+        """
+        withheld, scope = self.runtime.withheld, self.scope
+        try:
+            template_guard.check(self, planned, rows_now, revisions)
+        except (errors.WouldReplace, template_guard.OutdatedError) as error:
+            if withheld.get(scope) != str(error):
+                LOG.warning("Release %s stays as it is: %s", scope[1], error)
+            withheld[scope] = str(error)
+            raise
+        withheld.pop(scope, None)
+
+    def repair(self) -> None:
+        """Make live objects equal to the manifest of the newest revision.
+
+        :raises OutdatedError: the stored state is older than the release
+        :raises CapiHelmError: as :func:`repair.repair`
+        """
+        revisions = self.revisions()
+        desired = self.stored(revisions).accepted()
+        template_guard.check_current(self, desired, revisions)
+        repair.repair(self)
 
     # The end of an operation
 

@@ -20,10 +20,13 @@ from oslo_log import log
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import template_guard
 
 LOG = log.getLogger(__name__)
 
@@ -62,26 +65,41 @@ def settle(
         nodegroups = rows.all_groups(cluster)
     stored = stored or releases.read_stored(release.runtime, release.scope)
     desired = stored.desired
-    if desired is not None and desired.moves is not None:
+    if desired and desired.moves and not _is_outdated(release, desired):
         _save_moves(cluster, nodegroups, desired.moves)
-        release.patch_stored({desired_state.MOVES: None})
-        desired = dataclasses.replace(desired, moves=None)
+        version = release.patch_stored(
+            {desired_state.MOVES: None}, desired.version
+        )
+        desired = dataclasses.replace(desired, moves=None, version=version)
         stored = dataclasses.replace(stored, desired=desired)
     extra = [each for each in nodegroups if not each.is_default]
     if not extra:
         return stored
     stored = release.stored(stored=stored)
     if stored.desired is not None:
-        _settle_groups(cluster, nodegroups, extra, stored)
+        _settle_groups(release, nodegroups, extra, stored)
     return stored
 
 
+def _is_outdated(
+    release: releases.Release, desired: desired_state.DesiredState
+) -> bool:
+    """Return whether a state is older than the release: rows don't get it."""
+    revisions = release.revisions()
+    try:
+        template_guard.check_current(release, desired, revisions)
+    except template_guard.OutdatedError:
+        return True
+    return False
+
+
 def _settle_groups(
-    cluster: Any,
+    release: releases.Release,
     nodegroups: Sequence[Any],
     extra: Sequence[Any],
     stored: releases.StoredState,
 ) -> None:
+    cluster = release.cluster
     named = rows.wants(cluster, nodegroups).known_as(stored.groups)
     made = {
         each.uuid
@@ -94,11 +112,14 @@ def _settle_groups(
         elif each.uuid in made and rows.undecided(each):
             status_writer.save_accepted(each, cluster.stack_id)
         elif each.uuid not in made:
-            _settle_without_values(each)
+            _settle_without_values(release, each)
 
 
-def _settle_without_values(nodegroup: Any) -> None:
-    """Refuse a group that has neither values nor a stored request."""
+def _settle_without_values(release: releases.Release, nodegroup: Any) -> None:
+    """Refuse a group that has neither values nor a stored request.
+
+    One with machines stays as it is: the stored state may be an older copy.
+    """
     now = datetime.datetime.now(datetime.timezone.utc)
     young = now - nodegroup.created_at <= _TO_DECIDE
     reason = ""
@@ -110,7 +131,12 @@ def _settle_without_values(nodegroup: Any) -> None:
             status_writer.save_group(nodegroup, rows.Status.CREATE_IN_PROGRESS)
             return
         reason = _NOTHING_KNOWN
-    if reason:
+    chart_name = names.node_group(nodegroup.name, release.release)
+    if reason and not release.runtime.management.get(
+        kinds.MACHINE_DEPLOYMENT,
+        release.namespace,
+        names.machine_deployment(release.release, chart_name),
+    ):
         LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)
         status_writer.save_refused(nodegroup, reason)
 

@@ -9,7 +9,7 @@ next holder of the Lease takes them from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import secrets
@@ -66,6 +66,11 @@ class ReleaseGoneError(errors.CapiHelmError):
     """The helm release of a cluster that was complete is not there."""
 
 
+#: Errors that say nothing of a request: the cluster may be deleted by now, and
+#: an absence counts only under the Lease.
+ABSENT = (InterruptedCreateError, ReleaseGoneError)
+
+
 @dataclasses.dataclass(frozen=True)
 class StoredState:
     """The contents of the Secret.
@@ -73,6 +78,7 @@ class StoredState:
     :param desired: the desired state; None: it was not written yet
     :param requests: pending requests about nodegroups
     :param rotation: of the cluster's CAs, until it ends
+    :param version: ``resourceVersion`` of the Secret; empty: there is none
     """
 
     desired: desired_state.DesiredState | None = None
@@ -80,6 +86,7 @@ class StoredState:
         default_factory=desired_state.PendingRequests
     )
     rotation: ca_rotation.Rotation | None = None
+    version: str = ""
 
     @property
     def groups(self) -> frozenset[str]:
@@ -106,7 +113,8 @@ class StoredState:
 
         The stored one, if its fingerprint is that of the rows. The Secret has
         to be read after the rows: a request stores what its row needs before
-        it writes the row.
+        it writes the row. Groups whose stored requests change their settings
+        may be replaced.
 
         :raises ReleaseGoneError: the release was there once
         :raises InterruptedCreateError: there is no desired state and no
@@ -121,16 +129,16 @@ class StoredState:
         desired, fingerprint = self.accepted(), rows_now.fingerprint()
         if desired.fingerprint == fingerprint:
             return desired
-        return dataclasses.replace(
-            desired,
-            values=values.with_groups(
-                desired.values,
-                rows_now.known_as(self.groups),
-                self.requests,
-            ),
-            fingerprint=fingerprint,
-            since=time.time(),
+        new = values.with_groups(
+            desired.values, rows_now.known_as(self.groups), self.requests
         )
+        planned = dataclasses.replace(
+            desired, values=new, fingerprint=fingerprint, since=time.time()
+        )
+        changed = values.changed_groups(desired.values, new)
+        if not changed or not revisions:
+            return planned
+        return planned.permitting(last_deployed(revisions).version, changed)
 
     def differs(self, planned: desired_state.DesiredState) -> bool:
         """Return whether helm has to run for a planned state.
@@ -144,11 +152,13 @@ class StoredState:
         return self.desired.fingerprint != planned.fingerprint
 
 
-def _read_data(rt: runtimes.Runtime, scope: location.Scope) -> dict[str, str]:
-    secret = rt.management.get(
-        kinds.SECRET, scope[0], names.desired_state(scope[1])
+def _read(rt: runtimes.Runtime, scope: location.Scope) -> Object:
+    return (
+        rt.management.get(
+            kinds.SECRET, scope[0], names.desired_state(scope[1])
+        )
+        or {}
     )
-    return (secret or {}).get("data") or {}
 
 
 def read_rotation(
@@ -158,14 +168,16 @@ def read_rotation(
 
     :raises ManagementError: it can't be read
     """
-    return _rotation(_read_data(rt, scope))
+    return _rotation(_read(rt, scope).get("data") or {})
 
 
 def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
     """Read the Secret of a release."""
-    data = _read_data(rt, scope)
+    secret = _read(rt, scope)
+    data, version = secret.get("data") or {}, view.version_of(secret)
     return StoredState(
-        desired=desired_state.from_secret(data)
+        version=version,
+        desired=desired_state.from_secret(data, version)
         if desired_state.is_stored(data)
         else None,
         requests=desired_state.pending_requests(data),
@@ -206,26 +218,42 @@ def read_or_adopt(
     chart = dataclasses.replace(
         requested_labels.configured_chart(), version=record.chart_version
     )
-    adopted = desired_state.DesiredState(chart, record.values, "", time.time())
+    adopted = desired_state.DesiredState(
+        chart, record.values, "", time.time(), version=stored.version
+    )
     return dataclasses.replace(stored, desired=adopted)
+
+
+def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
+    """Return the revision with which helm compares a new one.
+
+    ``prepareUpgrade`` in helm's ``pkg/action/upgrade.go``: the newest that is
+    deployed, else the newest. A helm that was killed after its last write to
+    an object leaves none that is deployed.
+
+    :param revisions: at least one, the newest last
+    """
+    found = [each for each in revisions if each.status == "deployed"]
+    return (found or revisions)[-1]
 
 
 def deployed(
     rt: runtimes.Runtime,
     scope: location.Scope,
-    revisions: Iterable[view.Revision],
+    revisions: Sequence[view.Revision],
 ) -> helm_records.Release | None:
-    """Return the newest revision that helm deployed; None: there is none.
+    """Return the content of :func:`last_deployed`; None: no revisions.
 
-    :param revisions: the newest last
+    :raises Conflict: its record was deleted meanwhile
     :raises HelmError: its record can't be read
     """
-    for revision in reversed(tuple(revisions)):
-        if revision.status == "deployed":
-            record = helm_records.read(rt.management, *scope, revision.version)
-            if record is not None:
-                return record
-    return None
+    if not revisions:
+        return None
+    version = last_deployed(revisions).version
+    record = helm_records.read(rt.management, *scope, version)
+    if record is None:
+        raise errors.Conflict(f"revision {version} of {scope[1]} is gone")
+    return record
 
 
 def ensure_etcd_key(
@@ -369,44 +397,70 @@ class Release:
         return read_or_adopt(self.runtime, self.scope, revisions, stored)
 
     def store(
-        self, desired: desired_state.DesiredState
+        self,
+        desired: desired_state.DesiredState,
+        more: Mapping[str, str] | None = None,
     ) -> desired_state.DesiredState:
         """Store a desired state, before helm runs; only under the Lease.
 
         One without the digest of its chart gets that of the stored chart.
         Later writes keep it: it is that of the build that machines were made
-        from.
+        from. A Secret that changed since it was read stays: a holder that has
+        lost the Lease must not overwrite the state of the next one.
 
+        :param more: further keys of the Secret
         :returns: the state as it is stored
+        :raises Conflict: the Secret has changed, or was made or deleted
         """
-        rt = self.runtime
-        digest = desired.digest or rt.charts.digest(desired.chart)
+        digest = desired.digest or self.runtime.charts.digest(desired.chart)
         desired = dataclasses.replace(desired, digest=digest)
-        rt.management.apply(kinds.SECRET, self._secret(desired.to_secret()))
-        return desired
+        data = {**desired.to_secret(), **(more or {})}
+        if desired.version:
+            secret = self._patch_secret(
+                {**desired_state.NO_PARTS, **data}, desired.version
+            )
+        else:
+            secret = self.runtime.management.create(
+                kinds.SECRET, self._secret(data)
+            )
+        return dataclasses.replace(desired, version=view.version_of(secret))
 
-    def patch_stored(self, change: Mapping[str, str | None]) -> None:
+    def patch_stored(
+        self, change: Mapping[str, str | None], version: str = ""
+    ) -> str:
         """Set keys beside the desired state, or remove them (None).
 
         It is atomic and needs no Lease: no other key is touched.
+
+        :param version: ``resourceVersion`` that the Secret must have; empty:
+            any, and a missing Secret is made
+        :returns: the new one
+        :raises Conflict: it has another one
         """
-        management = self.runtime.management
-        name = names.desired_state(self.release)
-
-        def patched() -> bool:
-            return bool(
-                management.patch(
-                    kinds.SECRET, self.namespace, name, {"data": dict(change)}
-                )
-            )
-
         new = {key: text for key, text in change.items() if text is not None}
-        if patched() or not new:
-            return
-        try:
-            management.create(kinds.SECRET, self._secret(new))
-        except errors.Conflict:
-            patched()
+        secret = self._patch_secret(change, version)
+        if secret is None and new:
+            try:
+                secret = self.runtime.management.create(
+                    kinds.SECRET, self._secret(new)
+                )
+            except errors.Conflict:
+                secret = self._patch_secret(change)
+        return view.version_of(secret)
+
+    def _patch_secret(
+        self, change: Mapping[str, str | None], version: str = ""
+    ) -> Object | None:
+        content: Object = {"data": dict(change)}
+        if version:
+            content["metadata"] = {"resourceVersion": version}
+        name = names.desired_state(self.release)
+        secret = self.runtime.management.patch(
+            kinds.SECRET, self.namespace, name, content
+        )
+        if secret is None and version:
+            raise errors.Conflict(f"the Secret {name} was deleted meanwhile")
+        return secret
 
     def _secret(self, data: Mapping[str, str]) -> Object:
         name = names.desired_state(self.release)

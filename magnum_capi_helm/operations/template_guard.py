@@ -1,37 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuse a change that replaces machines which it is not meant to replace.
+"""Refuse a change that replaces machines without a request for it.
 
 Cluster API replaces the machines of a group when the rendered template of the
-group changes. Values are kept with each cluster, so a resize renders the same
-templates again, unless something else is different: above all another build
-of the chart under the same version. Each helm run is therefore preceded by a
-comparison of what helm would render with what it deployed last.
+group changes. Before each run of helm the driver renders the desired state and
+compares the templates with those of the revision that helm deployed last. The
+desired state names the groups that its acceptance may replace
+(``desired_state.Permission``); any other group stays, whatever is the cause:
+another build of the chart under the same version, a Secret that was restored
+from a backup, another program that changed the release.
 
-Two kinds of change are left alone. The first is an upgrade, a rollback or a
-rollout: it raises the number of upgrades in the values, and its own dry run
-has shown what it replaces. The second is a nodegroup whose own settings
-change.
-
-A comparison takes helm a fraction of a second. A shortcut, such as an equal
-digest of the chart, would trust that nothing but the chart decides what helm
-renders. Only what a request has compared just now is not compared once more
-when it is applied.
+Besides, a desired state that is older than the release is never applied, and
+the Kubernetes version of a control plane never falls: etcd and its objects
+can't go back. Cluster API does not refuse that (``validateVersion`` of the
+webhook for KubeadmControlPlane has no lower bound).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-import time
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from oslo_log import log
 
 from magnum_capi_helm.chart import diff
+from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import charts
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -39,160 +41,198 @@ LOG = log.getLogger(__name__)
 
 DesiredState: TypeAlias = desired_state.DesiredState
 
-#: Settings of a node group that change no machine.
-_COUNTS = frozenset(
-    {"autoscale", "machineCount", "machineCountMax", "machineCountMin"}
-)
-
-#: Seconds for which the comparison that a request made is good.
-_RECENT = 60.0
-
 #: Digits of a SHA-256 that a text shows.
 _DIGITS = 12
 
 
-def check_request(
-    release: releases.Release,
-    desired: DesiredState,
-    revisions: Sequence[view.Revision],
-) -> None:
-    """Refuse a request that replaces machines unasked.
+class OutdatedError(errors.NotSupported):
+    """The stored desired state is not that of the release any more.
 
-    :raises WouldReplace: it does
-    :raises HelmError: the chart does not accept the values
+    :param release: name of the release
+    :param fact: the difference, in words
     """
-    _check(release, desired, revisions)
-    inputs = _inputs(release, desired, revisions)
-    release.runtime.compared[release.scope] = (time.monotonic(), inputs)
 
-
-def check_apply(
-    release: releases.Release,
-    desired: DesiredState,
-    revisions: Sequence[view.Revision],
-) -> None:
-    """Refuse to apply a state that replaces machines unasked.
-
-    Only under the Lease. Polls try again and again: each new refusal is logged
-    once, and ``Runtime.withheld`` keeps it for the status.
-
-    A chart that ``helm template`` can't render is left to ``helm upgrade``:
-    the former assumes the version and the kinds of helm's own Kubernetes, the
-    latter asks the management cluster.
-
-    :raises WouldReplace: it does
-    """
-    rt, scope = release.runtime, release.scope
-    since, inputs = rt.compared.pop(scope, (0.0, None))
-    recent = time.monotonic() - since < _RECENT
-    if not recent or inputs != _inputs(release, desired, revisions):
-        try:
-            _check(release, desired, revisions)
-        except errors.WouldReplace as error:
-            if rt.withheld.get(scope) != str(error):
-                LOG.warning("Release %s is left as it is: %s", scope[1], error)
-            rt.withheld[scope] = str(error)
-            raise
-        except errors.ManifestUnreadable:
-            # helm upgrade might accept it, and replace machines.
-            raise
-        except errors.HelmError as error:
-            if error.retriable:
-                raise
-            LOG.warning(
-                "The templates of release %s are not compared: %s",
-                scope[1],
-                error,
-            )
-    rt.withheld.pop(scope, None)
-
-
-def _check(
-    release: releases.Release,
-    desired: DesiredState,
-    revisions: Iterable[view.Revision],
-) -> None:
-    if groups := replaced_groups(release, desired, revisions):
-        raise errors.WouldReplace(_refusal(release, desired, groups))
-
-
-def replaced_groups(
-    release: releases.Release,
-    desired: DesiredState,
-    revisions: Iterable[view.Revision],
-) -> list[str]:
-    """Return the groups whose machines helm would replace unasked.
-
-    :returns: the chart's names of the groups, and ``control-plane``; nothing
-        if no revision is deployed, or an upgrade is still to be applied
-    :raises HelmError: the chart does not accept the values
-    """
-    before = releases.deployed(release.runtime, release.scope, revisions)
-    if before is None or (
-        values.upgrades(before.values) != values.upgrades(desired.values)
-    ):
-        return []
-    old, new = _settings(before.values), _settings(desired.values)
-    asked = {
-        names.machine_deployment(release.release, name)
-        for name, settings in old.items()
-        if settings != new.get(name)
-    }
-    after = release.render(desired)
-    return [
-        each.removeprefix(f"{release.release}-")
-        for each in diff.remade(before.objects, after)
-        if each not in asked
-    ]
-
-
-def _inputs(
-    release: releases.Release,
-    desired: DesiredState,
-    revisions: Iterable[view.Revision],
-) -> tuple[object, ...]:
-    """Return everything that the result of a comparison depends on."""
-    versions = [
-        each.version for each in revisions if each.status == "deployed"
-    ]
-    digest = release.runtime.charts.digest(desired.chart)
-    return versions, digest, desired.fingerprint, desired.values
-
-
-def _settings(chart_values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of each node group, without counts."""
-    return {
-        str(each["name"]): values.without_nulls(
-            {key: each[key] for key in each.keys() - _COUNTS}
+    def __init__(self, release: str, fact: str) -> None:
+        super().__init__(
+            f"{fact}: the Secret {names.desired_state(release)} is an older "
+            "copy, or another program changed the release. Nothing is "
+            "changed, because machines would go back. The operator restores "
+            "the newest Secret, or lets the driver adopt the release as it is"
         )
-        for each in chart_values.get("nodeGroups") or []
-    }
+
+
+def check(
+    release: releases.Release,
+    desired: DesiredState,
+    rows_now: requested_groups.Rows,
+    revisions: Sequence[view.Revision],
+) -> None:
+    """Refuse a state that replaces machines without permission.
+
+    :param rows_now: the rows that the state was planned for
+    :raises WouldReplace: it does
+    :raises OutdatedError: it is older than the release
+    :raises HelmError: the chart does not accept the values
+    """
+    before = check_current(release, desired, revisions)
+    if before is not None:
+        after = release.render(desired)
+        check_objects(release, desired, rows_now, before, after)
+
+
+def check_objects(
+    release: releases.Release,
+    desired: DesiredState,
+    rows_now: requested_groups.Rows,
+    before: helm_records.Release,
+    after: Iterable[client.Object],
+) -> None:
+    """Refuse the objects of a state as :func:`check` does."""
+    if groups := unasked(release.release, desired, rows_now, before, after):
+        raise errors.WouldReplace(_refusal(release, desired, before, groups))
+
+
+def check_current(
+    release: releases.Release,
+    desired: DesiredState,
+    revisions: Sequence[view.Revision],
+) -> helm_records.Release | None:
+    """Refuse a state that is older than the release, or another cluster's.
+
+    :returns: the revision to compare with; None: there are no machines
+    :raises OutdatedError: it is
+    """
+    management, scope = release.runtime.management, release.scope
+    before = releases.deployed(release.runtime, scope, revisions)
+    control_plane = management.get(
+        kinds.CONTROL_PLANE, scope[0], names.control_plane(scope[1])
+    )
+    if control_plane is None and (before is None or before.status == "failed"):
+        return None
+    if before is None:
+        raise OutdatedError(
+            scope[1], "the cluster has a control plane and no helm release"
+        )
+    live = management.get(kinds.CLUSTER, *scope)
+    if fact := outdated(scope[1], desired, before, live, control_plane):
+        raise OutdatedError(scope[1], fact)
+    return before
+
+
+def outdated(
+    release: str,
+    desired: DesiredState,
+    before: helm_records.Release,
+    cluster: client.Object | None,
+    control_plane: client.Object | None,
+) -> str:
+    """Return why a state must not be applied to a release; empty: it may.
+
+    :param before: the revision that helm compares with
+    :param cluster: the live Cluster
+    :param control_plane: the live KubeadmControlPlane
+    """
+    owner = desired.values.get("cloudCredentialsSecretName")
+    if owner not in (None, names.credentials(release)):
+        return f"the stored desired state is of another cluster ({owner})"
+    applied = max(
+        values.generation(before.values),
+        values.live_generation(view.annotations_of(cluster)),
+    )
+    stored = values.generation(desired.values)
+    if stored < applied:
+        return (
+            f"the stored desired state is of upgrade {stored}, the release of "
+            f"upgrade {applied}"
+        )
+    runs = str(view.spec_of(control_plane).get("version") or "")
+    wanted = upgrade_rules.control_plane_version(desired.values)
+    first, second = versions.number(runs.lstrip("v")), versions.number(wanted)
+    permission = _valid(desired, before)
+    may_fall = permission is not None and permission.back
+    if first and second and second < first and not may_fall:
+        return (
+            f"the stored desired state has Kubernetes v{wanted}, the control "
+            f"plane {runs}"
+        )
+    return ""
+
+
+def unasked(
+    release: str,
+    desired: DesiredState,
+    rows_now: requested_groups.Rows,
+    before: helm_records.Release,
+    after: Iterable[client.Object],
+) -> tuple[str, ...]:
+    """Return the groups whose machines a state replaces without permission.
+
+    :param before: the revision that helm compares with
+    :param after: the objects of the state
+    :returns: the chart's names of node groups, and ``names.CONTROL_PLANE``
+    """
+    changed = replaced(release, before, after)
+    permission = _valid(desired, before)
+    if permission and permission.groups is None:
+        return ()
+    allowed = (permission and permission.groups) or frozenset()
+    known = rows_now.known_as(values.group_names(before.values))
+    living = {each.chart_name for each in (*known.workers, *known.refused)}
+    gone = values.group_names(before.values) - living
+    return tuple(each for each in changed if each not in allowed | gone)
+
+
+def replaced(
+    release: str, before: helm_records.Release, after: Iterable[client.Object]
+) -> tuple[str, ...]:
+    """Return all groups that make other machines than before."""
+    groups = [names.CONTROL_PLANE, *sorted(values.group_names(before.values))]
+    called = {names.machine_deployment(release, each): each for each in groups}
+    remade = diff.remade(before.objects, after)
+    return tuple(called.get(each, each) for each in remade)
+
+
+def _valid(
+    desired: DesiredState, before: helm_records.Release
+) -> desired_state.Permission | None:
+    """Return the permission of a state, while it counts."""
+    permission = desired.may_replace
+    if permission is not None:
+        return permission if permission.revision == before.version else None
+    if values.stamp(before.values) and (
+        values.generation(desired.values) > values.generation(before.values)
+    ):
+        # Accepted by an older version of the driver, which names no groups.
+        return desired_state.Permission(before.version, None)
+    return None
 
 
 def _refusal(
-    release: releases.Release, desired: DesiredState, groups: Sequence[str]
+    release: releases.Release,
+    desired: DesiredState,
+    before: helm_records.Release,
+    groups: Sequence[str],
 ) -> str:
     version = desired.chart.version
-    chart = f"{charts.name_of(desired.chart)} {version}"
     return (
         "the change would replace machines that it is not meant to replace "
-        f"({', '.join(groups)}), so nothing is changed. Chart {chart} now "
-        "renders their templates differently from when it was last applied"
-        f"{_explanation(release, desired, chart)}. The operator can put the "
-        "former build back into the chart store, or replace the machines: "
-        f"`magnum-capi-helm cluster apply --chart-version {version} "
-        "--allow-replacement` names them, and replaces them with --apply; an "
-        "upgrade of the cluster replaces them, too"
+        f"({', '.join(groups)}), so nothing is changed. Their templates "
+        f"differ from those of revision {before.version}, which helm deployed "
+        f"last{_cause(release, desired)}. The operator can remove the cause, "
+        "for example put the former build back into the chart store, or "
+        "replace the machines: `magnum-capi-helm cluster apply "
+        f"--chart-version {version} --allow-replacement` names them, and "
+        "replaces them with --apply; an upgrade of the cluster replaces them, "
+        "too"
     )
 
 
-def _explanation(
-    release: releases.Release, desired: DesiredState, chart: str
-) -> str:
+def _cause(release: releases.Release, desired: DesiredState) -> str:
     """Return what the digest of the chart explains; empty: nothing."""
     stored = release.runtime.charts.digest(desired.chart)
     if not stored or not desired.digest or stored == desired.digest:
         return ""
+    chart = f"{charts.name_of(desired.chart)} {desired.chart.version}"
     return (
         f": the chart store has another build of {chart} (sha256 "
         f"{stored[:_DIGITS]}) than the one that the cluster was made from "

@@ -219,6 +219,11 @@ def metadata_of(obj: Object | None) -> Object:
     return (obj or {}).get("metadata") or {}
 
 
+def version_of(obj: Object | None) -> str:
+    """Return the object's ``resourceVersion``, or ""."""
+    return str(metadata_of(obj).get("resourceVersion") or "")
+
+
 def name_of(obj: Object | None) -> str:
     """Return the object's name."""
     return str(metadata_of(obj).get("name", ""))

@@ -24,6 +24,7 @@ class Fault:
     """An error, and the requests that meet it.
 
     :param times: how many of them; ``None``: all
+    :param after: requests that succeed before
     """
 
     error: BaseException
@@ -31,6 +32,7 @@ class Fault:
     kind: kinds.Kind | None
     name: str
     times: int | None
+    after: int = 0
 
     def hits(self, request: Request) -> bool:
         """Whether a request meets it."""

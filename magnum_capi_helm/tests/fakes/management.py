@@ -90,9 +90,16 @@ class FakeManagement:
         )
         self.fail(error, times=times)
 
-    def kill_before(self, verb: str, kind: kinds.Kind, name: str = "") -> None:
-        """Kill the conductor when it is about to make such a request."""
-        self.fail(Killed(), verbs=(verb,), kind=kind, name=name, times=1)
+    def kill_before(
+        self, verb: str, kind: kinds.Kind, name: str = "", after: int = 0
+    ) -> None:
+        """Kill the conductor when it is about to make such a request.
+
+        :param after: such requests that succeed before
+        """
+        self._faults.append(
+            faults.Fault(Killed(), (verb,), kind, name, 1, after)
+        )
 
     def recover(self) -> None:
         """No faults any more; a killed conductor has started again."""
@@ -281,6 +288,9 @@ class FakeManagement:
         self.requests.append(request)
         for fault in self._faults:
             if fault.hits(request):
+                if fault.after:
+                    fault.after -= 1
+                    continue
                 if fault.times is not None:
                     fault.times -= 1
                 self.dead = isinstance(fault.error, Killed)

@@ -158,7 +158,7 @@ class InterruptedCreateTest(base.FlowTestCase):
         self.assertEqual([], self.helm.upgrades)
 
     def test_killed_before_the_intent_it_has_failed(self) -> None:
-        self.management.kill_before("apply", kinds.SECRET, base.INTENT)
+        self.management.kill_before("create", kinds.SECRET, base.INTENT)
         self.killed_create()
         self.poll()
         self.assertEqual({"CREATE_FAILED"}, self.statuses())

@@ -99,7 +99,7 @@ class RegionsTest(base.FlowTestCase):
         for region in ("", "east"):
             self.region(region)
             self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
-            self.uuid = base.UUID.replace("5d", "6d" if region else "5d")
+            self.uuid = base.UUID.replace("3a52", "3a53" if region else "3a52")
             self.management.fail(
                 errors.Conflict("it exists (409)"),
                 verbs=["create"],

@@ -197,22 +197,22 @@ class FirstTest(base.FlowTestCase):
 
 
 class CostTest(BuildTestCase):
-    """How often helm renders."""
+    """Each request compares before it accepts, and each run of helm again."""
 
     def assert_renders(self, number: int) -> None:
         self.assertEqual(number, self.helm.renders)
         self.helm.renders = 0
 
-    def test_each_request_renders_once(self) -> None:
+    def test_each_request_renders_twice(self) -> None:
         self.helm.renders = 0
         self.resize(3)
-        self.assert_renders(1)
+        self.assert_renders(2)
         self.add("more")
-        self.assert_renders(1)
+        self.assert_renders(2)
         self.change("extra", max_node_count=7)
-        self.assert_renders(1)
+        self.assert_renders(2)
         self.remove("more")
-        self.assert_renders(1)
+        self.assert_renders(2)
         self.assertEqual(6, len(self.helm.upgrades))
 
     def test_what_another_conductor_applies_it_compares_itself(self) -> None:
@@ -300,9 +300,7 @@ class RolloutTest(rolling.RolloutTestCase):
             self.no(chart=rolling.OLD),
         )
         found = self.look(chart=rolling.OLD, replacing=True)
-        self.assertEqual(
-            3, sum(each.replaced for each in found.comparison.changes)
-        )
+        self.assertEqual(3, sum(each.replaced for each in found.changes))
 
     def test_it_replaces_them_and_the_next_resize_works(self) -> None:
         self.rolled_out(chart=rolling.OLD, replacing=True)
@@ -402,25 +400,25 @@ class PollTest(BuildTestCase):
 
 
 class UnrenderedTest(BuildTestCase):
-    """``helm template`` refuses what ``helm upgrade`` accepts.
+    """``helm template`` refuses a chart, so nothing can be compared.
 
     It knows the Kubernetes version of helm alone, and the chart may ask for
-    a later one (``kubeVersion``).
+    a later one (``kubeVersion``), or makes no YAML.
     """
 
-    def test_helm_upgrade_decides(self) -> None:
+    def test_a_resize_is_refused(self) -> None:
+        before = self.written()
         self.helm.refused = "chart requires kubeVersion: >=1.99.0"
-        with self.assertLogs("magnum_capi_helm", "WARNING") as logged:
-            self.resize(3)
-        self.assertIn("are not compared", "".join(logged.output))
-        self.assertEqual(3, self.replicas())
-        self.settle()
+        error = self.assertRaises(exception.MagnumException, self.resize, 3)
+        self.assertIn("chart requires kubeVersion", str(error))
+        self.assertEqual(before, self.written())
 
-    def test_a_manifest_that_cannot_be_read_is_not_applied(self) -> None:
+    def test_polls_do_not_apply_an_accepted_resize(self) -> None:
+        with self.busy():
+            self.resize(3)
+        before = len(self.helm.upgrades)
         self.helm.refused = "openstack-cluster.tgz makes no YAML"
         self.helm.refusal = errors.ManifestUnreadable
-        before = len(self.helm.upgrades)
-        self.resize(3)
         self.poll()
         self.assertIn("makes no YAML", self.row().status_reason)
         self.assertEqual(before, len(self.helm.upgrades))

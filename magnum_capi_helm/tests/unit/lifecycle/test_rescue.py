@@ -7,11 +7,13 @@ What helm can't read is made readable, once, under the Lease; then it goes on.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from unittest import mock
 
 import fixtures
+from magnum.common import exception
 import yaml
 
 from magnum_capi_helm.chart import conversion
@@ -152,7 +154,7 @@ class UpgradeTest(stranded.StrandedTestCase):
     def test_what_two_spellings_hide_from_helm_is_put_right(self) -> None:
         # What both manifests say alike is in no patch of helm's.
         plane = names.control_plane(base.RELEASE)
-        wrong = {"spec": {"version": "v1.99.0"}}
+        wrong = {"spec": {"version": "v1.33.0"}}
         self.server.patch(kinds.CONTROL_PLANE, base.NAMESPACE, plane, wrong)
         self.resize(3)
         found = self.server.get(kinds.CONTROL_PLANE, base.NAMESPACE, plane)
@@ -306,7 +308,9 @@ class ConvertedTest(stranded.StrandedTestCase):
                 {**conversion.TABLES, (stranded.CAPI, "Cluster"): {}},
             )
         )
-        self.resize(3)
+        # The request refuses it, if the driver has converted before.
+        with contextlib.suppress(exception.MagnumException):
+            self.resize(3)
         self.poll()
         self.assertEqual("UPDATE_FAILED", self.row().status)
         self.assertEqual(

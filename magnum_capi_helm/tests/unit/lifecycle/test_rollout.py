@@ -52,7 +52,7 @@ class ValuesTest(rolling.RolloutTestCase):
                     "HelmRelease", name, "changed", ("spec.valuesSources",)
                 ),
             ),
-            self.look().comparison.changes,
+            self.look().changes,
         )
 
     def test_the_second_time_there_is_nothing_to_do(self) -> None:

@@ -23,7 +23,7 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.all.write_text(rolling.ADDON)
 
     def test_killed_before_the_intent_it_has_not_happened(self) -> None:
-        self.management.kill_before("apply", kinds.SECRET)
+        self.management.kill_before("patch", kinds.SECRET)
         with self.dies():
             self.roll_out()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)

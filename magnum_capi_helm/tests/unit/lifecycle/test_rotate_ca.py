@@ -54,7 +54,6 @@ _WRITES = (
     ("patch", kinds.SECRET, "-ca"),
     ("patch", kinds.SECRET, "-sa"),
     ("patch", kinds.SECRET, "-intent"),
-    ("apply", kinds.SECRET, "-intent"),
     ("delete", kinds.SECRET, "-kubeconfig"),
     ("patch", kinds.DEPLOYMENT, "-autoscaler"),
     ("patch", kinds.MACHINE, "-control-plane-m0"),
@@ -69,7 +68,7 @@ _FORGET = f"{_CAS}, patch intent, delete kubeconfig, patch control-plane"
 #: a poll that ends a step begins the next one.
 _KILLED = {
     "": "patch ca",
-    "1": f"{_CAS}, patch intent, apply intent, patch control-plane, {_HOLD}0",
+    "1": f"{_CAS}, patch intent, patch control-plane, {_HOLD}0",
     "2": "patch intent, patch default-worker, patch ca",
     "3": f"{_FORGET}, patch autoscaler, {_HOLD}1",
     "4": "patch intent, patch default-worker, patch ca, patch autoscaler",

@@ -29,7 +29,6 @@ _STOPS = (("", 0), ("control-plane", 1), ("default-worker", 2))
 _WRITES = (
     ("patch", kinds.CONTROL_PLANE, "-control-plane"),
     ("patch", kinds.SECRET, "-intent"),
-    ("apply", kinds.SECRET, "-intent"),
     ("patch", kinds.SECRET, "-ca"),
     ("patch", kinds.SECRET, "-sa"),
 )

@@ -16,12 +16,12 @@ from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
-#: Where it dies -> whether the upgrade happens.
+#: Where it dies, after how many such requests -> whether the upgrade happens.
 _KILLS = (
-    ("replace", kinds.LEASE, False),
-    ("dry-run", kinds.CONTROL_PLANE, False),
-    ("apply", kinds.SECRET, False),
-    ("patch", kinds.SECRET, True),
+    ("replace", kinds.LEASE, 0, False),
+    ("dry-run", kinds.CONTROL_PLANE, 0, False),
+    ("patch", kinds.SECRET, 0, False),
+    ("patch", kinds.SECRET, 1, True),
 )
 
 
@@ -81,9 +81,9 @@ class CrashTest(upgrading.UpgradeTestCase):
         self._kill_at(3)
 
     def _kill_at(self, step: int) -> None:
-        verb, kind, happens = _KILLS[step]
+        verb, kind, after, happens = _KILLS[step]
         new = self.template(image_id="ubuntu-1.35")
-        self.management.kill_before(verb, kind)
+        self.management.kill_before(verb, kind, after=after)
         self.killed(new)
         self.assert_ends(new, happens)
 

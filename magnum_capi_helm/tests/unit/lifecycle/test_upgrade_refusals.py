@@ -115,7 +115,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
     def test_a_write_that_is_refused_is_nothing(self) -> None:
         self.management.fail(
             errors.ManagementError("forbidden"),
-            verbs=("apply",),
+            verbs=("patch",),
             kind=kinds.SECRET,
             name="-intent",
         )

@@ -311,7 +311,7 @@ class ConvertedTest(stranded.StrandedTestCase):
         # The request refuses it, if the driver has converted before.
         with contextlib.suppress(exception.MagnumException):
             self.resize(3)
-        self.poll()
+            self.poll()
         self.assertEqual("UPDATE_FAILED", self.row().status)
         self.assertEqual(
             f"Cluster {base.RELEASE} can't be written as "

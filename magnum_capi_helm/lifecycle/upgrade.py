@@ -45,6 +45,9 @@ LOG = log.getLogger(__name__)
 
 #: Seconds for the answer: Magnum waits for 60.
 _ALL = 45.0
+_TOO_LATE = (
+    "the checks of the upgrade took too long, so nothing is changed: try again"
+)
 #: Seconds to wait for a helm process. helm runs twice, and the user waits.
 _PATIENCE = 30.0
 
@@ -74,7 +77,11 @@ def upgrade(
             _check_idle(locked)
             locked.settle()
             plan = _plan(locked, template, batch, nodegroup)
-            release_change.accept(locked, _checked(locked, plan))
+            desired = _checked(locked, plan)
+            if time.monotonic() > deadline:
+                # Magnum has told the user by now that the upgrade failed.
+                raise errors.NotSupported(_TOO_LATE)
+            release_change.accept(locked, desired)
         problem = release_change.finish(locked, deadline)
         if problem:
             LOG.warning(

@@ -13,8 +13,10 @@ from collections.abc import Callable
 import copy
 import dataclasses
 import json
+import time
 from typing import Any, NamedTuple
 
+import fixtures
 from magnum.common import exception
 
 from magnum_capi_helm import runtime
@@ -23,6 +25,7 @@ from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import test_replacement
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -293,3 +296,61 @@ def _add_test(way: Way) -> None:
 
 for _way in WAYS:
     _add_test(_way)
+
+
+class LateWriteTest(OutdatedCase):
+    """A holder of the Lease that stood still, and writes after another one."""
+
+    def test_the_later_state_stays(self) -> None:
+        release = releases.Release(self.row(), runtime.get())
+        late = release.stored().accepted()
+        self.upgraded()
+        kept = self.data()
+        self.assertRaises(errors.Conflict, release.store, late)
+        self.assertEqual(kept, self.data())
+
+
+class RebuiltTest(OutdatedCase):
+    """The chart store gets another build, and an upgrade comes."""
+
+    def test_an_upgrade_of_one_nodegroup_replaces_no_other(self) -> None:
+        before = self.machines_made_of()
+        test_replacement.put_build(self.helm, test_replacement.PATCHED)
+        text = self.refused(self.row().cluster_template, nodegroup="mine")
+        self.assertIn("(control-plane, default-worker)", text)
+        self.assertEqual(before, self.machines_made_of())
+
+    def test_a_cluster_upgrade_leaves_a_nodegroup_with_its_own_image(
+        self,
+    ) -> None:
+        self.add("own", image_id="ubuntu-1.34.3")
+        self.settle()
+        test_replacement.put_build(self.helm, {"own": "patched"})
+        text = self.refused(self.template(image_id="ubuntu-1.35"))
+        self.assertIn("(own)", text)
+
+    def test_a_newer_chart_replaces_it_and_the_log_names_it(self) -> None:
+        self.add("own", image_id="ubuntu-1.34.3")
+        self.settle()
+        self.helm.otherwise = {"own": "newer"}
+        labels = {"capi_helm_chart_version": "0.28.0"}
+        self.upgrade(self.template(image_id="ubuntu-1.35", labels=labels))
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertIn("replaces the machines of own, which", self.log.output)
+
+
+class DeadlineTest(OutdatedCase):
+    """Magnum waits a minute for the answer to an upgrade."""
+
+    def test_an_upgrade_that_took_too_long_to_check_is_refused(self) -> None:
+        real, clock = self.helm.render, time.monotonic
+
+        def slow(*args: Any, **options: Any) -> Any:
+            later = lambda: clock() + 60  # noqa: E731
+            self.useFixture(fixtures.MonkeyPatch("time.monotonic", later))
+            return real(*args, **options)
+
+        self.useFixture(fixtures.MockPatchObject(self.helm, "render", slow))
+        text = self.refused(self.template(image_id="ubuntu-1.35"))
+        self.assertIn("took too long", text)

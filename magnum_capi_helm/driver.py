@@ -3,8 +3,8 @@
 """The driver as Magnum sees it: one short method per call.
 
 Magnum makes a new Driver for each call, and magnum-api loads every
-installed driver: constructing one connects to nothing, and what talks to
-Kubernetes, helm and OpenStack is imported when a method first needs it.
+installed driver: constructing one connects to nothing, and a method that is
+called imports what it needs, which registers the options.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING, Any
 from magnum.common import exception
 from magnum.drivers.common import driver
 
-from magnum_capi_helm.config import conf  # noqa: F401 (registers the options)
-from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.model import call
-from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import magnum_errors
@@ -65,6 +62,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, cluster_create_timeout: int | None
     ) -> None:
         """Create the release of a new cluster; Cluster API does the rest."""
+        from magnum_capi_helm.database import status_writer
         from magnum_capi_helm.lifecycle import create
 
         try:
@@ -240,6 +238,8 @@ def _for_group(
 
 
 def _check_size(count: int, name: str) -> None:
+    from magnum_capi_helm.model import cluster_spec
+
     try:
         cluster_spec.check_control_plane_size(count, name)
     except errors.InvalidInput as error:

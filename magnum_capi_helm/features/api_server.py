@@ -245,8 +245,10 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         # which load balancers of Services need.
         "apiServer.loadBalancerProvider": settings[LB_PROVIDER],
         "apiServer.associateFloatingIP": api.floating_ip,
-        # 0.10.1 applies this spelling alone.
-        "apiServer.allowedCidrs": settings[ALLOWED_CIDRS],
+        # 0.10.1 applies this spelling alone; CAPO drops what others render.
+        "apiServer.allowedCidrs": settings[ALLOWED_CIDRS]
+        if cluster.chart.version in versions.Range(until="0.10.1")
+        else None,
         "apiServer.port": api.port,
         # The provider forwards the port to the machines unchanged, so the
         # API server has to listen on it.

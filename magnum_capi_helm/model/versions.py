@@ -76,7 +76,7 @@ def describe(ranges: Iterable[Range]) -> str:
 TRAPS: Mapping[Range, str] = {
     Range("0.10.1", "0.10.1"): "makes objects of CAPO v1alpha7: needs CAPO "
     "below 0.12; with a newer one, clusters can be upgraded to another chart "
-    "version and deleted, and nothing else",
+    "version and deleted, and nothing else; gives servers no metadata",
     Range("0.11.0"): "replaces all machines of a cluster that comes from "
     "0.10.1",
     Range("0.11.0", "0.14.0"): "passes networks of additional ports on as "
@@ -95,12 +95,14 @@ TRAPS: Mapping[Range, str] = {
     Range("0.16.0"): "replaces the control plane of a cluster that comes from "
     "0.15.0; with CAPO below 0.13, refuses to upgrade clusters with DNS "
     "servers from 0.15.0 and older, which ignored them",
+    Range("0.16.1"): "replaces all machines of a cluster with "
+    "keystone_auth_enabled that comes from 0.16.0 or older",
     Range("0.10.1", "0.25.1"): "refuses autoscaling from zero machines",
     Range("0.20.0"): "has no Kubernetes dashboard and removes it",
     Range("0.23.0"): "has Traefik as ingress controller where older versions "
     "have NGINX",
     Range("0.26.0", "0.26.0"): "spells workerNodesSecurityGroupRules "
-    "workerNodeSecurityGroupRules",
+    "workerNodeSecurityGroupRules: the driver corrects what it renders",
     Range("0.26.0"): "fails with any controlPlaneNodesSecurityGroupRules",
 }
 

@@ -1,7 +1,13 @@
 """Ways of the chart, shared with the public one, that a driver must know."""
 
+import collections
+import shutil
+
+import fixtures
 from oslotest import base
 
+from magnum_capi_helm.chart import conversion
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.tests.contract import rendering
 
 
@@ -79,6 +85,48 @@ class TrapsTest(TrapsCase):
         cluster = rendering.render(self.values).get("OpenStackCluster", "rel")
         balancer = cluster["spec"]["apiServerLoadBalancer"]
         self.assertEqual({"enabled": True}, balancer)
+        # Values of living clusters have it, and those of today have not.
+        before = rendering.render(self.values).objects
+        del self.values["apiServer"]
+        self.assertEqual(before, rendering.render(self.values).objects)
+
+    def test_a_long_release_has_two_addons_of_one_name(self) -> None:
+        """Releases of 1.4.0 have up to 43 characters, those of today 27."""
+        addons = {
+            each: {"enabled": True}
+            for each in (
+                "monitoring",
+                "ingress",
+                "nodeFeatureDiscovery",
+                "nvidiaGPUOperator",
+                "mellanoxNetworkOperator",
+                "amdGPUOperator",
+                "intelDevicePlugin",
+                "certManager",
+                "nodeProblemDetector",
+                "metricsServer",
+                "etcdDefrag",
+                "reloader",
+            )
+        }
+        self.values["addons"] = addons
+        monitoring = ("Manifests", "-kube-prometheus-sta")
+        intel = {
+            (kind, "-intel-device-plugin")
+            for kind in ("HelmRelease", "Secret")
+        }
+        for length, expected in (
+            (39, set()),
+            (41, {monitoring}),
+            (43, {monitoring, *intel}),
+        ):
+            rows = rendering.render(self.values, "r" * length).inventory()
+            found = {
+                (kind, name[length:][:20])
+                for (kind, name), times in collections.Counter(rows).items()
+                if times > 1
+            }
+            self.assertEqual(expected, found, str(length))
 
     def test_volume_type_without_size_is_ignored(self) -> None:
         self.group["machineRootVolume"] = {"volumeType": "ssd"}
@@ -155,3 +203,37 @@ class RefusalTest(TrapsCase):
     def test_oidc_without_a_client(self) -> None:
         self.values["oidc"] = {"issuerUrl": "https://issuer.example.org"}
         self.assert_refused("oidc.clientId is needed")
+
+
+class MisspeltRulesTest(base.BaseTestCase):
+    """Chart 0.26.0, which names the rules of the node ports wrongly."""
+
+    def test_the_driver_opens_the_node_ports_in_both_versions(self) -> None:
+        chart = f"{self.useFixture(fixtures.TempDir()).path}/openstack-cluster"
+        shutil.copytree(rendering.CHART, chart)
+        path = f"{chart}/templates/_cluster-openstack.tpl"
+        with open(path) as stream:
+            text = stream.read()
+        with open(path, "w") as stream:
+            # The only line that begins like this.
+            stream.write(
+                text.replace(
+                    "\nworkerNodesSecurityGroupRules:",
+                    "\nworkerNodeSecurityGroupRules:",
+                )
+            )
+        values = rendering.load_values("flatcar")
+        cluster = rendering.render(values, chart=chart).get(
+            "OpenStackCluster", "rel"
+        )
+        right = rendering.render(values).get("OpenStackCluster", "rel")
+        self.assertNotEqual(right, cluster)
+        [patched] = patches.applied(
+            [cluster], patches.wanted(values, "0.26.0")
+        )
+        self.assertEqual(right, patched)
+        self.assertEqual(
+            conversion.convert(right), conversion.convert(patched)
+        )
+        # A record that helm wrote before the driver corrected it.
+        conversion.convert(cluster)

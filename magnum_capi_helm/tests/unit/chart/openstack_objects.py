@@ -67,7 +67,11 @@ OPENSTACK_CLUSTER_OF_DEFAULTS = (
     CAPO,
     {
         "identityRef": _IDENTITY,
-        "managedSecurityGroups": {"allNodesSecurityGroupRules": []},
+        "managedSecurityGroups": {
+            "allNodesSecurityGroupRules": [],
+            # Of chart 0.26.0; CAPO does not have it.
+            "workerNodeSecurityGroupRules": [{"name": "c"}],
+        },
         "subnets": [],
         "network": {"filter": {"name": "mine", "tags": []}},
     },

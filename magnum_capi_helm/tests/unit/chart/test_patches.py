@@ -119,6 +119,47 @@ class PatchesTest(base.BaseTestCase):
                     f"{label.name} {version}",
                 )
 
+    def test_chart_0_26_0_opens_the_node_ports_under_a_name_of_capo(
+        self,
+    ) -> None:
+        groups = "managedSecurityGroups"
+        wrong, right = (
+            "workerNodeSecurityGroupRules",
+            "workerNodesSecurityGroupRules",
+        )
+        rules = [{"protocol": each} for each in ("tcp", "udp")]
+        others = {"allowAllInClusterTraffic": True}
+        for provider, before, after in (
+            ("ovn", {groups: {wrong: rules}}, {groups: {right: rules}}),
+            (
+                "ovn",
+                {groups: {**others, wrong: rules}},
+                {groups: {**others, right: rules}},
+            ),
+            ("amphora", {groups: others}, {groups: others}),
+            ("amphora", {}, {}),
+        ):
+            patch = patches.wanted(
+                {"apiServer": {"loadBalancerProvider": provider}}, "0.26.0"
+            )
+            self.assertEqual(
+                ({"kind": "OpenStackCluster", "spec": after},),
+                patches.applied(
+                    [{"kind": "OpenStackCluster", "spec": before}], patch
+                ),
+            )
+
+    def test_charts_beside_0_26_0_spell_the_rules_right(self) -> None:
+        values = {"apiServer": {"loadBalancerProvider": "ovn"}}
+        self.assertEqual(
+            ["0.26.0"],
+            [
+                each
+                for each in versions.known_charts()
+                if patches.wanted(values, each)
+            ],
+        )
+
     def test_only_objects_of_the_kind_change(self) -> None:
         others = {"kind": "Cluster", "spec": {"apiServerLoadBalancer": {}}}
         before = _cluster({"enabled": True, "allowedCIDRs": ["10.0.0.0/8"]})

@@ -29,8 +29,8 @@ VERSIONS = (
     "0.10.1",
 )
 
-#: Sent under both of its spellings: one of them applies.
-_SPELLINGS = {"apiServer.allowedCIDRs", "apiServer.allowedCidrs"}
+#: What 0.10.1 does not read, for the day when another chart follows.
+_LATER = {"0.10.1": {"apiServer.allowedCIDRs"}}
 
 
 class ValuePathsTest(base.BaseTestCase):
@@ -56,7 +56,7 @@ class ValuePathsTest(base.BaseTestCase):
                 except errors.InvalidInput:
                     continue
                 unknown = value_paths.unknown(values.build(wanted), version)
-                if left := set(unknown) - _SPELLINGS:
+                if left := set(unknown) - _LATER.get(version, set()):
                     ignored.append((version, name, sorted(left)))
         self.assertEqual([], ignored)
 

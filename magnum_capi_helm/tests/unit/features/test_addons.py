@@ -219,6 +219,25 @@ class RefusedTest(base.BaseTestCase):
             str(error),
         )
 
+    def test_two_addons_of_one_name_are_refused(self) -> None:
+        """Release names of 1.4.0 have 43 characters, those of today 27."""
+        given = {"intel_device_plugin_enabled": "true"}
+        for length, refused in ((27, False), (41, False), (42, True)):
+            cluster = specs.cluster(given, release="r" * length)
+            if not refused:
+                values.checked(cluster)
+                continue
+            error = self.assertRaises(
+                errors.LabelError, values.checked, cluster
+            )
+            self.assertEqual(
+                "label intel_device_plugin_enabled: give false: release "
+                f"{'r' * 42} has more than 41 characters, so the chart would "
+                "make two addons of one name. It is 'true'",
+                str(error),
+            )
+        values.checked(specs.cluster(release="r" * 43))
+
     def test_discovery_stays_while_an_operator_needs_it(self) -> None:
         # The chart would install it all the same.
         error = self.assertRaises(

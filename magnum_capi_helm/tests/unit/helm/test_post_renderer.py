@@ -29,7 +29,7 @@ _PATCH = patches.Patch(
 )
 _WORD = (
     '["OpenStackCluster", "spec.apiServerLoadBalancer.flavor", "h\\u00e4", '
-    '"", ""]'
+    '"", "", ""]'
 )
 
 

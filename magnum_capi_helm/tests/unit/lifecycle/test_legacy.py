@@ -24,18 +24,22 @@ CHART = "0.16.0"
 class LegacyTestCase(base.FlowTestCase):
     """A cluster of 1.4.0: a release and Secrets, and nothing of version 2."""
 
+    release = RELEASE
+
     def setUp(self) -> None:
         super().setUp()
         self.saved(
-            stack_id=RELEASE, status="CREATE_COMPLETE", labels=self.labels()
+            stack_id=self.release,
+            status="CREATE_COMPLETE",
+            labels=self.labels(),
         )
-        self.capi = self.plane.cluster_api(base.NAMESPACE, RELEASE)
+        self.capi = self.plane.cluster_api(base.NAMESPACE, self.release)
         self.values = self.legacy_values()
         self.server.create(
             kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
         )
         self.helm.upgrade(
-            RELEASE,
+            self.release,
             base.NAMESPACE,
             f"/store/openstack-cluster-{CHART}.tgz",
             self.values,
@@ -60,7 +64,7 @@ class LegacyTestCase(base.FlowTestCase):
         return {
             "kubernetesVersion": "1.30.1",
             "machineImageId": "an-image-that-is-gone",
-            "cloudCredentialsSecretName": CREDENTIALS,
+            "cloudCredentialsSecretName": f"{self.release}-cloud-credentials",
             "apiServer": {"allowedCidrs": ["192.0.2.0/24"]},
             "controlPlane": {"machineFlavor": "old.1", "machineCount": 1},
             "nodeGroups": [
@@ -105,7 +109,7 @@ class LegacyTestCase(base.FlowTestCase):
                 kinds.SECRET,
                 {
                     "metadata": {
-                        "name": f"{RELEASE}-{name}",
+                        "name": f"{self.release}-{name}",
                         "namespace": base.NAMESPACE,
                         "labels": labels,
                     },
@@ -118,7 +122,7 @@ class LegacyTestCase(base.FlowTestCase):
 
     def replicas(self, group: str = "default-worker") -> int:
         found = self.server.get(
-            kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, f"{RELEASE}-{group}"
+            kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, f"{self.release}-{group}"
         )
         assert found is not None
         return int(found["spec"]["replicas"])

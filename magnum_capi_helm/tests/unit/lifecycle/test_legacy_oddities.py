@@ -10,7 +10,11 @@ from typing import Any
 from magnum.common import exception
 from magnum.conductor.handlers import nodegroup_conductor
 
+from magnum_capi_helm import runtime
+from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 
@@ -100,3 +104,38 @@ class OddGroupTest(test_legacy.LegacyTest):
         self.poll()
         self.assertNotIn("GPU_1", self.groups())
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+
+class LongNameTest(test_legacy.LegacyTestCase):
+    """A release of 43 characters, in which the chart cuts more names."""
+
+    release = f"{'w' * 30}-x7fj2kq9dm4w"
+
+    def test_an_addon_with_two_parts_is_refused(self) -> None:
+        name = "intel_device_plugin_enabled"
+        given = {name: "true", "capi_helm_chart_version": "0.16.1"}
+        new = self.template(image_id="ubuntu-1.31", labels=given)
+        row = self.row()
+        upgrade = self.assertRaises(
+            exception.NotSupported,
+            self.handler.cluster_upgrade,
+            self.context,
+            row,
+            new,
+            1,
+            self.groups()["default-worker"],
+        )
+        apply = self.assertRaises(
+            errors.LabelError,
+            rollout.plan,
+            releases.Release(self.row(), runtime.get()),
+            rollout.Order(labels={name: "true"}),
+        )
+        text = (
+            f"label {name}: give false: release {self.release} has more than "
+            "41 characters, so the chart would make two addons of one name. "
+            "It is 'true'"
+        )
+        self.assertIn(text, str(upgrade))
+        self.assertEqual(text, str(apply))
+        self.assertEqual([], self.helm.upgrades)

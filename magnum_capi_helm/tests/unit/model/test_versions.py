@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import pathlib
 import re
 
@@ -105,6 +106,35 @@ class SupportedTest(base.BaseTestCase):
         self.assertEqual("0.23.0", having[-1])
         self.assertIn("needs CAPO below 0.12", _traps("0.10.1"))
         self.assertNotIn("CAPO below 0.12", _traps("0.11.0"))
+
+    def test_versions_that_replace_machines_say_of_which_clusters(
+        self,
+    ) -> None:
+        texts = {
+            "0.11.0": "all machines of a cluster that comes from 0.10.1",
+            "0.15.0": "the control plane of a cluster that comes from 0.14.1 "
+            "or older",
+            "0.16.0": "the control plane of a cluster that comes from 0.15.0",
+            "0.16.1": "all machines of a cluster with keystone_auth_enabled "
+            "that comes from 0.16.0 or older",
+        }
+        charts = versions.known_charts()
+        for before, version in itertools.pairwise(charts):
+            new = {*versions.traps(version)} - {*versions.traps(before)}
+            found = [each for each in new if "replaces" in each]
+            self.assertEqual(version in texts, bool(found), version)
+            for each in found:
+                self.assertTrue(
+                    each.startswith(f"replaces {texts[version]}"), each
+                )
+
+    def test_chart_0_10_1_gives_servers_no_metadata(self) -> None:
+        having = [
+            each
+            for each in versions.known_charts()
+            if "gives servers no metadata" in _traps(each)
+        ]
+        self.assertEqual(["0.10.1"], having)
 
     def test_every_trap_concerns_some_version(self) -> None:
         for charts, text in versions.TRAPS.items():

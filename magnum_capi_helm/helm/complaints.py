@@ -46,6 +46,9 @@ _UNREACHABLE = (
     "has prevented the request from succeeding",
     "the object has been modified",
 )
+#: A limit of etcd: each try meets it again (``ErrRequestTooLarge`` in etcd's
+#: ``server/etcdserver/errors``).
+_TOO_LARGE = "etcdserver: request is too large"
 #: The API server's whole answer to an expired token.
 _UNAUTHORIZED = re.compile(r"\bunauthorized$")
 #: helm has written nothing by then (``performUpgrade`` in helm's
@@ -102,7 +105,8 @@ def translated(what: str, stderr: bytes) -> errors.HelmError:
     message = f"helm {what}: {text[:_LONGEST_REASON] or 'failed'}"
     if _BUSY.search(folded):
         return errors.HelmBusy(message)
-    if any(each in folded for each in _UNREACHABLE):
+    final = _TOO_LARGE in folded
+    if not final and any(each in folded for each in _UNREACHABLE):
         return errors.HelmUnreachable(message)
     if what != "pull" and _UNAUTHORIZED.search(folded):
         return errors.HelmUnreachable(message)

@@ -122,8 +122,10 @@ class Turns:
         """Give the first of the queue a turn, beyond those waited for."""
         while self._queue and self.running + self._urgent < self.number:
             _, work = self._queue.popitem(last=False)
-            self.running += 1
-            self._begin(functools.partial(self._do, work))
+            # If the process can't start more threads, the polls do the work.
+            with contextlib.suppress(RuntimeError):
+                self._begin(functools.partial(self._do, work))
+                self.running += 1
 
     def _do(self, work: Work) -> None:
         with self._taken():

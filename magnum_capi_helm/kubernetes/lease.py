@@ -93,8 +93,8 @@ class Leases:
         hold = self._take(namespace, release, labels, new=new)
         name = f"lease-{release}"
         renewal = threading.Thread(target=hold.keep, name=name, daemon=True)
-        renewal.start()
         try:
+            renewal.start()
             with call.lease_guard(hold.confirm, lambda: hold.lost):
                 yield hold
         finally:
@@ -242,7 +242,9 @@ class Hold:
     def end(self, renewal: threading.Thread) -> None:
         """Give the Lease back; if that fails, it expires."""
         self._done.set()
-        renewal.join()
+        # It did not start if the process can't start more threads.
+        if renewal.is_alive():
+            renewal.join()
         if self.lost:
             return
         try:

@@ -84,6 +84,11 @@ COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
         "etcdserver: leader changed",
     ),
     (
+        "Error: create: failed to create: etcdserver: request is too large",
+        errors.HelmError,
+        "create: failed to create: etcdserver: request is too large",
+    ),
+    (
         "Error: Internal error occurred: failed calling webhook "
         '"default.cluster.x-k8s.io": connect: no route to host',
         errors.HelmUnreachable,

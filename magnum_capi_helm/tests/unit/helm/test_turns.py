@@ -124,6 +124,21 @@ class TurnsTest(base.BaseTestCase):
         self._work_off()
         self.assertEqual(["b"], self.done)
 
+    def test_a_thread_that_cannot_start_takes_no_turn(self) -> None:
+        def refuse(work: turns.Work) -> None:
+            raise RuntimeError("can't start new thread")
+
+        one = turns.Turns(1, refuse)
+        ends = self._held(one)
+        self._later(one, "a", "b")
+        self._end(ends)
+        self._later(one, "c")
+        self.assertEqual(0, one.running)
+        # Polls do the work: nothing keeps them from it.
+        self.assertEqual([None] * 3, [one.before(key) for key in "abc"])
+        with one.turn():
+            pass
+
     def test_work_has_the_turn_that_it_asks_for(self) -> None:
         one = self._turns(1)
 

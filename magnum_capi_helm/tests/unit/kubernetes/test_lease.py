@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import fixtures
+
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.kubernetes import api
@@ -62,6 +64,13 @@ class HoldTest(lease_case.LeaseTestCase):
                 raise errors.HelmBusy("busy")
 
         self.assertRaises(errors.HelmBusy, work)
+        self.assertEqual("", self.live()["spec"]["holderIdentity"])
+
+    def test_it_is_given_back_when_no_thread_can_renew_it(self) -> None:
+        full = RuntimeError("can't start new thread")
+        with fixtures.MockPatch("threading.Thread.start", side_effect=full):
+            hold = self.hold(self.leases())
+            self.assertRaises(RuntimeError, hold.__enter__)
         self.assertEqual("", self.live()["spec"]["holderIdentity"])
 
     def test_of_two_that_take_it_at_once_one_gets_it(self) -> None:

@@ -40,8 +40,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 
-#: Seconds of helm's default timeout: for a helm that runs without a Lease.
-_HELM_DEFAULT = 300
 #: Seconds that a helm may take to end after a signal.
 _MARGIN = 30.0
 #: Seconds within which Magnum polls a cluster again: it polls status every
@@ -150,22 +148,14 @@ class Runtime:
         #: API groups whose objects helm applies in another version than the
         #: chart renders, because that is not served.
         self.converted_groups: frozenset[str] = frozenset()
-        #: Revisions that a helm of this process began and did not end, and
-        #: the fingerprint of their values.
-        self.interrupted_revisions: dict[Scope, tuple[int, str]] = {}
         #: Reasons why the desired state of a release is not applied: it would
         #: replace machines without a request.
         self.withheld: dict[Scope, str] = {}
 
     def _add_timers(self, spread: Callable[[], float]) -> None:
-        clock, helm_timeout = (
-            self.clock,
-            float(conf.CONF.capi_helm.helm_timeout),
-        )
-        #: Seconds that a pending revision of a conductor may be at work, and
-        #: one of 1.4.0 or of an operator at a shell.
-        self.helm_deadline = helm_timeout + _MARGIN
-        self.foreign_deadline = max(helm_timeout, _HELM_DEFAULT) + _MARGIN
+        clock = self.clock
+        #: Seconds for which a helm may work on a pending revision.
+        self.pending_deadline = conf.CONF.capi_helm.helm_timeout + _MARGIN
         self.backoff = schedules.Backoff(clock)
         self.credential_checks = schedules.Schedule(clock, spread)
         self.ages = schedules.AgeTracker(clock)
@@ -184,7 +174,6 @@ class Runtime:
 
     def forget(self, scope: Scope) -> None:
         """Drop all that this process keeps of a release."""
-        self.interrupted_revisions.pop(scope, None)
         self.withheld.pop(scope, None)
         self.faults.pop(scope, None)
         self.fault_sessions.pop(scope, None)

@@ -3,12 +3,11 @@
 """Run helm for a release. Only under the Lease.
 
 helm refuses to work on a release whose newest revision is pending. The holder
-of the Lease can't know whether a helm without a Lease (version 1.4.0, or a
-person at a shell) still works on it, and waits as long as a helm may take. A
-conductor knows when its own helms ended. The fingerprint in the values does
-not identify the writer of a revision: ``helm rollback`` and ``helm upgrade
---reuse-values`` copy it. This driver never rolls back, and gives helm the
-stored values of the desired state.
+of the Lease can't know which helm began that revision, or whether it still
+works on it: values do not tell, because ``helm upgrade --reuse-values`` at a
+shell copies them. So it waits as long as a helm may take, from its first look.
+Of its own helms a conductor knows the end, and gives up at once the revision
+that one leaves pending.
 
 helm reads every object of its last manifest before it writes anything, in the
 version that the manifest names. When a provider stops to serve that version,
@@ -19,6 +18,7 @@ helm again; as long as all versions are served, that costs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+import contextlib
 import time
 
 from oslo_log import log
@@ -26,7 +26,6 @@ from oslo_log import log
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import patches
-from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
@@ -41,8 +40,8 @@ from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-#: Only a person begins a revision with this status.
-_ROLLED_BACK = "pending-rollback"
+#: The driver never rolls back.
+_OWN = ("pending-install", "pending-upgrade")
 
 
 def upgrade(
@@ -53,7 +52,7 @@ def upgrade(
 ) -> bool:
     """Run ``helm upgrade --install``.
 
-    If helm fails, the revision that it began is remembered.
+    If helm fails, the revision that it began is given up.
 
     :param revisions: those before it
     :param within: seconds for all of it; None: helm's own deadline
@@ -89,10 +88,8 @@ def upgrade(
         # It began none.
         raise
     except errors.HelmError:
-        version = revisions[-1].version + 1 if revisions else 1
-        rt.interrupted_revisions[release.scope] = version, desired.fingerprint
+        _give_up_own(release, revisions)
         raise
-    rt.interrupted_revisions.pop(release.scope, None)
     LOG.info("release %s in %s: helm %.3f s", name, namespace, seconds)
     return migrated
 
@@ -125,7 +122,7 @@ def give_up_dead(
         return revisions
     rt, scope = release.runtime, release.scope
     age = rt.ages.age(scope, "pending revision", newest)
-    if age < _deadline(release, newest):
+    if age < rt.pending_deadline:
         raise errors.HelmBusy(
             f"helm: revision {newest.version} of {scope[1]} is {newest.status}"
         )
@@ -139,38 +136,18 @@ def give_up_dead(
     return release.revisions()
 
 
-def _deadline(release: releases.Release, newest: view.Revision) -> float:
-    """Return the seconds for which a helm may work on a pending revision.
+def _give_up_own(
+    release: releases.Release, before: releases.Revisions
+) -> None:
+    """Mark the revision as failed that an ended helm has left pending.
 
-    0 if a helm of this process began it and has ended.
+    If it can't be seen now, :func:`give_up_dead` waits for it.
     """
-    rt, record = release.runtime, release.record(newest.version)
-    if record is None or newest.status == _ROLLED_BACK:
-        return rt.foreign_deadline
-    fingerprint = values.stamp(record.values)
-    interrupted = rt.interrupted_revisions.get(release.scope)
-    if fingerprint and interrupted == (newest.version, fingerprint):
-        return 0.0
-    if fingerprint and _is_desired(release, record):
-        return rt.helm_deadline
-    return rt.foreign_deadline
-
-
-def _is_desired(
-    release: releases.Release, record: helm_records.Release
-) -> bool:
-    """Return whether a revision has chart and values of the desired state."""
-    try:
-        desired = releases.read_stored(release.runtime, release.scope).desired
-    except errors.ManagementError:
-        # Unknown: the longer deadline is the safe one.
-        return False
-    if desired is None or desired.chart.version != record.chart_version:
-        return False
-    stamped = overlays.for_helm(desired.values, desired.fingerprint)
-    return bool(
-        values.without_nulls(stamped) == values.without_nulls(record.values)
-    )
+    management, scope = release.runtime.management, release.scope
+    with contextlib.suppress(errors.CapiHelmError):
+        for each in set(release.revisions()) - set(before):
+            if each.status in _OWN:
+                helm_records.give_up(management, *scope, each.version)
 
 
 # API versions

@@ -88,7 +88,7 @@ def watched(
         alive=alive,
         renewed=view.timestamp(spec.get("renewTime")),
         pending=pending,
-        recent=pending is not None and since < rt.foreign_deadline,
+        recent=pending is not None and since < rt.pending_deadline,
     )
 
 

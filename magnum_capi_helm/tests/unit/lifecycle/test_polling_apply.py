@@ -7,6 +7,7 @@ from __future__ import annotations
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import records
@@ -48,7 +49,7 @@ class ApplyTest(base.FlowTestCase):
     def test_a_dead_helm_of_this_conductor_is_not_waited_for(self) -> None:
         self.helm.outcomes = [helm.Outcome.BROKEN_OFF]
         self.create()
-        self.assertEqual(["pending-install"], self.statuses_of_revisions())
+        self.assertEqual(["failed"], self.statuses_of_revisions())
         self.assertEqual(
             "helm upgrade was killed (SIGKILL)", self.row().status_reason
         )
@@ -56,32 +57,49 @@ class ApplyTest(base.FlowTestCase):
         self.poll()
         self.assertEqual(["failed", "deployed"], self.statuses_of_revisions())
 
-    def test_one_of_somebody_else_is_as_long_as_their_helm_may_take(
+    def test_a_dead_helm_whose_record_can_not_be_changed_is_waited_for(
         self,
     ) -> None:
-        conf.CONF.set_override("helm_timeout", 60, "capi_helm")
+        self.complete()
+        self.management.fail(
+            errors.ManagementUnreachable("it does not answer"),
+            verbs=("patch",),
+            name="sh.helm.release.v1",
+        )
         self.helm.outcomes = [helm.Outcome.BROKEN_OFF]
-        self.create()
-        # Of the same number, with other values.
-        other = records.Revision(
-            release=base.RELEASE,
-            namespace=base.NAMESPACE,
-            version=1,
-            status="pending-install",
-            chart_version="0.27.0",
-            values={**self.helm.upgrades[0].values, "clusterAnnotations": {}},
-        ).record()
-        name = other["metadata"]["name"]
-        self.server.delete(kinds.SECRET, base.NAMESPACE, name)
-        self.server.create(kinds.SECRET, other)
-        # What it is itself given to is another's: 1.4.0 gives five minutes.
-        for seconds in (11, 91, 220):
+        self.resize(3)
+        self.management.recover()
+        for seconds, status in ((11, "pending-upgrade"), (331, "failed")):
             self.plane.clock.advance(seconds)
             self.poll()
-            self.assertEqual(["pending-install"], self.statuses_of_revisions())
-        self.plane.clock.advance(40)
+            self.assertEqual(status, self.statuses_of_revisions()[1])
+
+    def test_a_helm_of_somebody_else_is_left_at_work(self) -> None:
+        """Ours did not come as far as to begin a revision."""
+        self.complete()
+        self.helm.outcomes = [helm.Outcome.UNREACHABLE]
+        self.resize(3)
+        # ``helm upgrade --reuse-values`` at a shell copies all that we gave.
+        theirs = records.Revision(
+            release=base.RELEASE,
+            namespace=base.NAMESPACE,
+            version=2,
+            status="pending-upgrade",
+            chart_version="0.27.0",
+            values=self.helm.upgrades[-1].values,
+        ).record()
+        self.server.create(kinds.SECRET, theirs)
+        for seconds in (11, 300, 29):
+            self.plane.clock.advance(seconds)
+            self.poll()
+            self.assertEqual(
+                ["deployed", "pending-upgrade"], self.statuses_of_revisions()
+            )
+        self.plane.clock.advance(300)
         self.poll()
-        self.assertEqual(["failed", "deployed"], self.statuses_of_revisions())
+        self.assertEqual(
+            ["superseded", "failed", "deployed"], self.statuses_of_revisions()
+        )
 
     def test_a_pending_upgrade_is_given_up_and_applied_again(self) -> None:
         self.complete()

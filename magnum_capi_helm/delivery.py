@@ -243,7 +243,7 @@ def _send(
         if error.away:
             jobs.server.record_failure(_ALL)
         raise
-    jobs.server.clear(_ALL)
+    jobs.server.forget(_ALL)
     jobs.is_new_problem(_ALL, "")
     jobs.is_new_problem(operation.scope, "")
     uuid = operation.cluster.uuid

@@ -58,6 +58,8 @@ _STATUS_REUSED = 300.0
 _HEALTH_REUSED = 900.0
 #: Seconds for which one cluster may keep others from new certificates.
 _RENEWAL = 3600.0
+#: Seconds after which a release that no poll mentions is forgotten.
+_FORGOTTEN = 7200.0
 #: Polls that decode the objects of their cluster and judge, at a time.
 _JUDGES = 16
 #: Creates that are planned at a time: Python runs one thread at a time, and
@@ -125,6 +127,9 @@ class Runtime:
         self.verdict_slots = threading.Semaphore(_JUDGES)
         self.create_slots = threading.BoundedSemaphore(_PLANNERS)
 
+        #: When each release was used last, and the UUID of its cluster.
+        self._used: dict[Scope, tuple[float, str]] = {}
+        self._next_sweep = 0.0
         self._add_timers(spread)
         self._add_results_of_polls(spread)
         self._add_results_of_operations()
@@ -172,14 +177,38 @@ class Runtime:
         )
         return shared_reads.SharedReads(read, max_age, again, self.clock)
 
+    def note_use(self, cluster: Any) -> None:
+        """Keep the release of a cluster; forget those that nobody uses.
+
+        Each conductor polls all clusters. That another one has ended a
+        deletion shows by nothing else than that no poll comes any more.
+        """
+        now = self.clock()
+        self._used[location.scope_of(cluster)] = now, cluster.uuid
+        if now < self._next_sweep:
+            return
+        self._next_sweep = now + _FORGOTTEN
+        for scope, (last, uuid_) in list(self._used.items()):
+            if now - last >= _FORGOTTEN:
+                self.forget(scope)
+                cache().forget(uuid_)
+
     def forget(self, scope: Scope) -> None:
         """Drop all that this process keeps of a release."""
+        self._used.pop(scope, None)
         self.withheld.pop(scope, None)
         self.faults.pop(scope, None)
         self.fault_sessions.pop(scope, None)
-        self.deliveries.forget(scope)
-        self.ages.forget(scope)
-        self.invalidate(scope)
+        for each in (
+            self.ages.forget,
+            self.backoff.forget,
+            self.credential_checks.forget,
+            self.deliveries.forget,
+            self.leases.forget,
+            self.refusal_cache.forget,
+            self.invalidate,
+        ):
+            each(scope)
 
     def invalidate(self, scope: Scope) -> None:
         """Judge a release again: something is about to change it."""

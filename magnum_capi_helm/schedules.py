@@ -49,8 +49,8 @@ class Backoff:
         pause = min(before * 2, self._LONGEST)
         self._pauses[scope] = (self._clock() + pause, pause)
 
-    def clear(self, scope: Scope) -> None:
-        """Forget the failures of a release."""
+    def forget(self, scope: Scope) -> None:
+        """Drop the failures of a release."""
         self._pauses.pop(scope, None)
 
 
@@ -104,6 +104,10 @@ class Schedule:
     def set_due(self, scope: Scope, seconds: float) -> None:
         """Make the check due in so many seconds; 0: at once."""
         self._due[scope] = self._clock() + seconds
+
+    def forget(self, scope: Scope) -> None:
+        """Drop a release that is gone."""
+        self._due.pop(scope, None)
 
 
 class ExpiringLock:
@@ -163,9 +167,7 @@ class PollCache(Generic[T]):
         self._seconds = seconds
         self._clock = clock
         self._spread = spread
-        self._lock = threading.Lock()
         self._entries: dict[Scope, tuple[Hashable, float, T]] = {}
-        self._next_sweep = 0.0
 
     def get(self, scope: Scope, version: Hashable) -> T | None:
         """Return the result for this version of the facts, or None."""
@@ -189,22 +191,12 @@ class PollCache(Generic[T]):
 
         :param at_most: seconds after which time alone changes the result
         """
-        now = self._clock()
         seconds = min(self._seconds * (0.5 + self._spread()), at_most)
-        with self._lock:
-            self._entries[scope] = (version, now + seconds, result)
-            if now >= self._next_sweep:
-                self._next_sweep = now + self._seconds
-                self._entries = {
-                    scope: entry
-                    for scope, entry in self._entries.items()
-                    if now < entry[1]
-                }
+        self._entries[scope] = (version, self._clock() + seconds, result)
 
     def forget(self, scope: Scope) -> None:
         """Drop the result: this process is about to change the release."""
-        with self._lock:
-            self._entries.pop(scope, None)
+        self._entries.pop(scope, None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -228,14 +220,12 @@ class _JobState:
 
     :param state: the job is due at once when this changes
     :param due: when it is due, in monotonic seconds; infinity while it runs
-    :param requested: when a poll last requested it
     :param job: the newest one, if it is due: an older one has older facts
     """
 
     release: str
     state: Hashable
     due: float
-    requested: float
     job: Job | None = None
     pending: bool = False
     problem: str = ""
@@ -263,8 +253,6 @@ class BackgroundJobs:
     _FIRST = 300.0
     #: Seconds until a job that raised runs again.
     _AFTER_ERROR = 300.0
-    #: Seconds after which a release that no poll mentions is forgotten.
-    _FORGOTTEN = 7200.0
 
     def __init__(
         self,
@@ -280,7 +268,6 @@ class BackgroundJobs:
         self._lock = threading.Lock()
         self._states: dict[Scope, _JobState] = {}
         self._running = False
-        self._next_sweep = 0.0
         #: Pauses of the server that all jobs need.
         self.server = Backoff(clock)
 
@@ -294,13 +281,11 @@ class BackgroundJobs:
         """
         with self._lock:
             moment = self._clock()
-            self._drop_old(moment)
             job_state = self._states.get(scope)
             if job_state is None:
                 due = moment + self.spread() * self._FIRST
-                job_state = _JobState(scope[1], state, due, moment)
+                job_state = _JobState(scope[1], state, due)
                 self._states[scope] = job_state
-            job_state.requested = moment
             if now or job_state.state != state:
                 job_state.state, job_state.due = state, moment
             if moment >= job_state.due:
@@ -377,11 +362,3 @@ class BackgroundJobs:
             why = type(error).__name__
         LOG.error("The delivery of %s failed unexpectedly: %s", release, why)
         return Outcome(self._AFTER_ERROR, pending=True)
-
-    def _drop_old(self, now: float) -> None:
-        if now < self._next_sweep:
-            return
-        self._next_sweep = now + self._FORGOTTEN
-        for scope, job_state in list(self._states.items()):
-            if now - job_state.requested >= self._FORGOTTEN:
-                del self._states[scope]

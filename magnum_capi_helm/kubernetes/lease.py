@@ -150,7 +150,11 @@ class Leases:
     def delete(self, namespace: str, release: str) -> None:
         """Remove the Lease: the last object of a cluster to go."""
         self._management.delete(kinds.LEASE, namespace, names.lease(release))
-        self._observed.pop((namespace, names.lease(release)), None)
+        self.forget((namespace, release))
+
+    def forget(self, scope: location.Scope) -> None:
+        """Drop the observations of a Lease."""
+        self._observed.pop((scope[0], names.lease(scope[1])), None)
 
     def _take(
         self,

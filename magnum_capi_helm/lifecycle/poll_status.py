@@ -284,7 +284,7 @@ def _complete(
     for polls of a complete cluster, and there are none.
     """
     operation, row = state.operation, state.row
-    operation.runtime.backoff.clear(operation.scope)
+    operation.runtime.backoff.forget(operation.scope)
     if state.desired and state.desired.before:
         # A complete upgrade can't be rolled back by a poll any more.
         operation.patch_stored(desired_state.FORGET_PREVIOUS)
@@ -330,7 +330,7 @@ def _change_release(
     try:
         if state.is_behind:
             locked.apply()
-            runtime.backoff.clear(scope)
+            runtime.backoff.forget(scope)
         elif state.has_drifted:
             # Until the next look: another program may change them back for
             # ever.

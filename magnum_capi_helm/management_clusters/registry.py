@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 #: Seconds to wait for the answers of several management clusters.
 _TIMEOUT = 5.0
+_NOTHING = identity.Record("", "")
 
 
 def runtime_of(cluster: Any) -> runtime.Runtime:
@@ -42,10 +43,9 @@ def runtime_of(cluster: Any) -> runtime.Runtime:
     """
     cache = runtime.cache()
     cached = cache.location(cluster.uuid)
-    if cached is not None:
-        return runtime.get(cached)
-    name, record = _find(cluster)
+    name, record = _find(cluster) if cached is None else (cached, _NOTHING)
     rt = runtime.get(name)
+    rt.note_use(cluster)
     if record.identity and record.identity == cache.identities.get(name):
         cache.set_location(cluster.uuid, name)
         if record.name != name:
@@ -125,10 +125,9 @@ def _find(cluster: Any) -> tuple[str, identity.Record]:
     :raises ElsewhereError: it is not known
     """
     configured = runtime.names()
-    nothing = identity.Record("", "")
     if len(configured) == 1 or not cluster.stack_id:
         # A cluster without a release has no objects anywhere.
-        return configured[0], nothing
+        return configured[0], _NOTHING
     groups = rows.all_groups(cluster)
     record = identity.recorded(groups)
     if record.identity:
@@ -146,7 +145,7 @@ def _find(cluster: Any) -> tuple[str, identity.Record]:
         )
     # Nothing is left of a cluster of 1.4.0, or of one whose deletion Magnum
     # was ending when it had removed the rows of the groups: any will do.
-    return name or configured[0], nothing
+    return name or configured[0], _NOTHING
 
 
 def _identities(

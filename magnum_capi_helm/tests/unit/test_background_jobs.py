@@ -173,15 +173,6 @@ class BackgroundJobsTest(base.BaseTestCase):
         self.run_thread()
         self.assertEqual(1, self.jobs.pending())
 
-    def test_releases_that_no_poll_requests_are_forgotten(self) -> None:
-        self.outcome = schedules.Outcome(1.0, pending=True)
-        self.request()
-        self.run_thread()
-        self.now += 7200
-        self.request(TWO)
-        self.run_thread()
-        self.assertEqual(1, self.jobs.pending())
-
     def test_a_thread_of_its_own(self) -> None:
         found: list[str] = []
         done = threading.Event()

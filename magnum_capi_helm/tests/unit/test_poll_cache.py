@@ -60,8 +60,3 @@ class SteadyTest(base.BaseTestCase):
         self.cache.forget(SCOPE)
         self.cache.forget(OTHER)
         self.assertIsNone(self.cache.get(SCOPE, "looks"))
-
-    def test_clusters_that_are_gone_take_no_memory(self) -> None:
-        self.now += 61
-        self.cache.put(OTHER, "looks", "found")
-        self.assertFalse(self.cache.has(SCOPE))

@@ -89,6 +89,10 @@ def create(operation: operations.Operation) -> None:
     finally:
         if acquired:
             rt.create_slots.release()
+    # Without a slot: a repository that hangs must not keep other creates.
+    values_now = operator_files.complete(rt, plan.cluster, plan.values)
+    rt.charts.ensure(plan.cluster.chart)
+    plan = dataclasses.replace(plan, values=values_now)
     cluster_placement.ensure_namespace(rt, operation.namespace, plan.namespace)
     with (
         call.measured() as measured,
@@ -125,13 +129,12 @@ def _plan(operation: operations.Operation) -> _Plan:
         built = values.checked(resolved)
         keypair = looked_up.result()
         quota.check_cluster(cloud, resolved)
-        rt.charts.ensure(resolved.chart)
         location, namespace = answering.result()
         cluster_placement.check_accepted(rt, location)
         return _Plan(
             owner=owner,
             cluster=resolved,
-            values=operator_files.complete(rt, resolved, built),
+            values=built,
             certificates=secrets.result(),
             access=cloud_secret.cloud_access(session),
             location=location,
@@ -158,14 +161,14 @@ def _check_place(
 
 
 def _claim(locked: operations.Locked, plan: _Plan) -> bool:
-    """Save ``stack_id``, unless the user deleted the cluster meanwhile.
+    """Save ``stack_id``, unless the cluster is deleted or given up meanwhile.
 
     Then the Lease goes, too: a deletion without ``stack_id`` asks no
     management cluster.
     """
     cluster, release = locked.operation.cluster, locked.release
-    if locked.deleting:
-        LOG.info("cluster %s was deleted before it was made", cluster.uuid)
+    if locked.deleting or rows.failed(locked.row.status):
+        LOG.info("cluster %s was given up before it was made", cluster.uuid)
         locked.hold.orphaned = True
         return False
     cluster_identity.record(rows.all_groups(cluster), release, plan.location)

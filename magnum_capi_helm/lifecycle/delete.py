@@ -43,7 +43,6 @@ from magnum_capi_helm.features import storage
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import api_servers
@@ -148,12 +147,14 @@ def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
 def _verify_location(operation: operations.Operation) -> bool:
     """Return whether this is the cluster's management cluster, if recorded.
 
-    :raises MissingError: it is, and all objects were removed by others
+    :raises MissingError: all objects were removed by others
     """
     rt, cluster = operation.runtime, operation.cluster
     groups = rows.all_groups(cluster)
     try:
-        return identity.verify(rt, operation.scope, groups)
+        verified = identity.verify(rt, operation.scope, groups)
+        _check_traces(operation, verified)
+        return verified
     except helm_records.MissingError:
         # Read after it: another conductor may have finished meanwhile.
         if not identity.recorded(rows.all_groups(cluster)).gone:
@@ -161,31 +162,54 @@ def _verify_location(operation: operations.Operation) -> bool:
         return True
 
 
-@contextlib.contextmanager
-def _guarded(operation: operations.Operation) -> Iterator[None]:
+def _check_traces(operation: operations.Operation, verified: bool) -> None:
+    """Refuse to delete a living cluster that left no trace.
+
+    A create makes Lease and Secrets before helm runs. A management cluster
+    that was restored from a backup of that minute has those and nothing else,
+    while the machines still run. An older backup has nothing at all, and of a
+    cluster of 1.4.0 nothing is recorded. After the mark the deletion itself
+    removes the objects.
+
+    :param verified: this is the cluster's management cluster
+    :raises MissingError: there is no trace
+    """
+    if not operation.cluster.api_address or operation.deletion_requested():
+        return
+    try:
+        management = operation.runtime.management
+        helm_records.check_release_exists(management, operation.scope)
+    except helm_records.MissingError:
+        # A deletion that 1.4.0 began has its Secrets until the end.
+        begun = not verified and _secrets(operation)
+        if not begun and not any(_kept(operation)):
+            raise
+
+
+def _guarded(
+    operation: operations.Operation,
+) -> contextlib.AbstractContextManager[None]:
     """Hold the marked Lease, unless there is nothing to guard.
 
     The Lease is the last object to go. A new Lease would stay if this
     conductor were killed: the row goes any moment, and no poll comes then.
     """
-    rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
-    if _nothing_left(operation):
-        # The next delete may remove the last object.
-        identity.record_gone(scope[1], rows.all_groups(cluster))
-        yield
-        return
-    with _hold_lease(operation) as hold:
+    if not _nothing_left(operation):
+        return _marked_lease(operation)
+    # The next delete may remove the last object.
+    groups = rows.all_groups(operation.cluster)
+    identity.record_gone(operation.release, groups)
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _marked_lease(operation: operations.Operation) -> Iterator[None]:
+    """Hold the Lease, marked; create it if only other objects are left."""
+    leases, scope = operation.runtime.leases, operation.scope
+    with operation.hold_lease(new=leases.read(*scope) is None) as hold:
         if not hold.marked_deleted:
-            rt.leases.mark_deleted(*scope)
+            leases.mark_deleted(*scope)
         yield
-
-
-def _hold_lease(
-    operation: operations.Operation,
-) -> contextlib.AbstractContextManager[lease.Hold]:
-    """Hold the Lease; create it if only other objects are left."""
-    new = operation.runtime.leases.read(*operation.scope) is None
-    return operation.hold_lease(new=new)
 
 
 def _delete_without_namespace(
@@ -214,7 +238,7 @@ def _delete_without_namespace(
 
 
 def _uninstall_under_lease(operation: operations.Operation) -> None:
-    with _hold_lease(operation):
+    with _marked_lease(operation):
         _uninstall(operation)
 
 
@@ -413,7 +437,21 @@ def _delete_kept(operation: operations.Operation) -> str:
 
     :returns: the objects that are still there, in words
     """
-    management = operation.runtime.management
+    left = []
+    for kind, each in _kept(operation):
+        name = view.name_of(each)
+        left.append(f"{kind.name} {name}")
+        if not view.deleting(each):
+            operation.runtime.management.delete(
+                kind, operation.namespace, name
+            )
+    return f"still to be deleted: {', '.join(left[:3])}" if left else ""
+
+
+def _kept(
+    operation: operations.Operation,
+) -> Iterator[tuple[kinds.Kind, client.Object]]:
+    """Yield the objects of chart and Cluster API without the Cluster."""
     namespace, release = operation.scope
     of_chart = f"{view.CHART_CLUSTER_LABEL}={release}"
     kept = (*kinds.KEPT, kinds.HELM_RELEASE, kinds.MANIFESTS)
@@ -424,12 +462,8 @@ def _delete_kept(operation: operations.Operation) -> str:
         # If the Cluster object was removed by hand before its machines.
         **dict.fromkeys(_SERVERS, f"{view.CLUSTER_NAME_LABEL}={release}"),
     }
-    left = []
     for kind, selector in selectors.items():
-        for each in management.list(
+        for each in operation.runtime.management.list(
             kind, namespace, selector, metadata_only=True
         ):
-            left.append(f"{kind.name} {view.name_of(each)}")
-            if not view.deleting(each):
-                management.delete(kind, namespace, view.name_of(each))
-    return f"still to be deleted: {', '.join(left[:3])}" if left else ""
+            yield kind, each

@@ -16,7 +16,6 @@ import math
 import time
 from typing import Any
 
-from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.config import conf
@@ -186,25 +185,21 @@ class ObservedState(operations.Observed):
     def seconds_left(self) -> float:
         """Return the seconds until the operation has taken too long.
 
-        A create counts from the row's creation and has the user's time-out.
         An update counts from its last progress, at first from the last change
         of the release. If it did not reach the release yet, it counts from
-        the first look of this process. Time in which nothing could go on does
-        not count.
+        the first look of this process.
         """
-        runtime = self.operation.runtime
-        if rows.action(self.row.status) == "CREATE":
-            return create_seconds_left(self.row, runtime)
-        if self.has_undecided_group:
+        is_create = rows.action(self.row.status) == "CREATE"
+        if self.has_undecided_group and not is_create:
             return math.inf
         if self.mark is not None:
             since = float(self.mark.time)
         else:
             change = (self.rows.fingerprint(), self.is_upgraded)
-            age = runtime.ages.age(self.operation.scope, "change", change)
+            ages = self.operation.runtime.ages
+            age = ages.age(self.operation.scope, "change", change)
             since = time.time() - age
-        minutes = conf.CONF.capi_helm.operation_timeout
-        return seconds_left(runtime, since, minutes)
+        return seconds_left(self.operation, since)
 
 
 def observe_all(operation: operations.Operation) -> ObservedState:
@@ -265,38 +260,31 @@ def _manifest_addons(
     return record.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
 
 
-def create_seconds_left(
-    cluster: Any, runtime: runtimes.Runtime | None = None
-) -> float:
-    """Return the seconds until a create takes longer than it may.
-
-    :param runtime: of its management cluster; None: it never began on one
-    """
-    minutes = cluster.create_timeout or conf.CONF.capi_helm.operation_timeout
-    began = cluster.created_at
-    return seconds_left(runtime, began.timestamp() if began else None, minutes)
-
-
 def seconds_left(
-    runtime: runtimes.Runtime | None, since: float | None, minutes: int
+    operation: operations.Operation, since: float | None
 ) -> float:
     """Return the seconds until an operation takes longer than it may.
 
-    A process that was started a moment ago does not know of times in which
-    nothing could go on, and calls nothing late.
+    A create counts from the row's creation and has the user's time-out. Time
+    in which nothing could go on does not count. A process that was started a
+    moment ago does not know of all such times, and calls nothing late that
+    has not failed yet.
 
-    :param runtime: of the management cluster; None: not begun on any
-    :param since: begin, seconds since 1970; None: unknown
-    :param minutes: the time-out; 0: none
+    :param since: begin of any other one, seconds since 1970; None: unknown
     :raises ManagementError: the times in which nothing could go on can't be
         read
     """
+    row, runtime = operation.cluster, operation.runtime
+    minutes = conf.CONF.capi_helm.operation_timeout
+    if rows.action(row.status) == "CREATE":
+        since = row.created_at and row.created_at.timestamp()
+        minutes = row.create_timeout or minutes
     if not minutes or since is None:
         return math.inf
     now = time.time()
-    left = since + 60 * minutes - now
+    left: float = since + 60 * minutes - now
     # In time by any count: most polls ask for no more.
-    if left >= 0 or runtime is None:
+    if left >= 0 or rows.failed(row.status):
         return left
     left += runtime.paused_seconds(since, now)
     return max(left, runtime.downtime.seconds_to_watch(60 * minutes))

@@ -12,7 +12,8 @@
 5. Copy the outcome to the object that Magnum handed in.
 
 Nothing is raised, because Magnum would log a traceback every ten seconds. One
-line says why there is no verdict, and the next poll tries again.
+line says why there is no verdict, and the next poll tries again. An error that
+lasts as long as an operation may take is the end of the operation.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import time
 from typing import Any
 
 from oslo_log import log
@@ -29,7 +31,6 @@ from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.cloud import faults
-from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import helm_records
@@ -58,7 +59,10 @@ _NEVER_STARTED = (
     "the conductor stopped before it began to create the cluster: delete it "
     "and create it again"
 )
-#: Errors that the user reads in the status.
+#: Minutes within which a living conductor has checked a create and begun it.
+_BEGIN = 15
+#: Errors that the user reads in the status, beside those that do not end by
+#: themselves.
 _SHOWN = (
     errors.NoTurn,
     errors.Frozen,
@@ -82,9 +86,8 @@ def poll(context: Any, cluster: Any) -> None:
 
 
 def _poll(context: Any, cluster: Any) -> None:
-    with _errors_shown(context, cluster):
-        if _is_unchanged(cluster):
-            return
+    if _is_unchanged(cluster):
+        return
     row = rows.fresh(context, cluster)
     if row is None:
         return
@@ -94,7 +97,9 @@ def _poll(context: Any, cluster: Any) -> None:
         else:
             with _errors_shown(context, row):
                 runtime = registry.runtime_of(row)
-                reconcile(operations.Operation(context, row, runtime))
+                operation = operations.Operation(context, row, runtime)
+                with _errors_limited(operation):
+                    reconcile(operation)
     finally:
         status_writer.copy_outcome(row, cluster)
 
@@ -104,14 +109,41 @@ def _errors_shown(context: Any, row: Any) -> Iterator[None]:
     """Save an error that only the operator, or time, can end."""
     try:
         yield
-    except _SHOWN as error:
-        _save_reason(context, row, str(error))
-        raise
-    except errors.ManagementUnreachable as error:
+    except errors.CapiHelmError as error:
+        shown = not error.retriable or isinstance(error, _SHOWN)
         # A single one that is away is away for all: nothing is written.
-        if len(runtimes.configured()) > 1:
+        if isinstance(error, errors.ManagementUnreachable):
+            shown = len(runtimes.configured()) > 1
+        if shown:
             _save_reason(context, row, str(error))
         raise
+
+
+@contextlib.contextmanager
+def _errors_limited(operation: operations.Operation) -> Iterator[None]:
+    """Fail an operation whose polls met errors alone for its whole time."""
+    ages, scope = operation.runtime.ages, operation.scope
+    try:
+        yield
+        ages.age(scope, "errors", False)
+    except (errors.LeaseHeld, errors.NoTurn):
+        # Somebody works.
+        raise
+    except errors.CapiHelmError as error:
+        since = time.time() - ages.age(scope, "errors", True)
+        # Without the Lease another conductor may do better.
+        with contextlib.suppress(errors.CapiHelmError):
+            if observed_state.seconds_left(operation, since) < 0:
+                _fail(operation, f"{observed_state.LATE}{error}")
+        raise
+
+
+def _fail(operation: operations.Operation, reason: str) -> None:
+    """Write that an operation failed which can't be judged."""
+    with operation.lock() as locked:
+        if not locked.deleting and rows.in_progress(locked.row.status):
+            locked.save_failed(rows.all_groups(locked.row), reason)
+        status_writer.copy_outcome(locked.cluster, operation.cluster)
 
 
 def _save_reason(context: Any, row: Any, reason: str) -> None:
@@ -126,18 +158,18 @@ def _save_reason(context: Any, row: Any, reason: str) -> None:
 
 
 def _is_unchanged(cluster: Any) -> bool:
-    """Return whether the poll before saw the same objects and row.
-
-    :raises CapiHelmError: the management cluster does not answer
-    """
+    """Return whether the poll before saw the same objects and row."""
     if not cluster.stack_id or rows.action(cluster.status) == "DELETE":
         return False
-    runtime = registry.runtime_of(cluster)
     scope = location.scope_of(cluster)
-    if not runtime.status_cache.has(scope):
-        return False
-    with identity.verified_on_error(runtime, cluster):
+    try:
+        runtime = registry.runtime_of(cluster)
+        if not runtime.status_cache.has(scope):
+            return False
         version = runtime.snapshots.get(scope).version
+    except errors.CapiHelmError:
+        # The rest of the poll shares the read, meets the error and saves it.
+        return False
     return bool(
         runtime.status_cache.get(scope, (rows.looks(cluster), version))
     )
@@ -180,13 +212,11 @@ def _end_interrupted_create(cluster: Any) -> None:
     """Fail a create that began on no management cluster, after its time."""
     if rows.doomed(cluster):
         status_writer.save_deleting(cluster)
-    elif (
-        rows.in_progress(cluster.status)
-        and observed_state.create_seconds_left(cluster) < 0
-    ):
-        status_writer.save_failed(
-            cluster, rows.all_groups(cluster), _NEVER_STARTED
-        )
+    elif rows.in_progress(cluster.status) and cluster.created_at:
+        age = time.time() - cluster.created_at.timestamp()
+        if age > 60 * min(cluster.create_timeout or _BEGIN, _BEGIN):
+            groups = rows.all_groups(cluster)
+            status_writer.save_failed(cluster, groups, _NEVER_STARTED)
 
 
 def _has_ended(state: observed_state.ObservedState) -> bool:
@@ -418,13 +448,10 @@ def _is_overdue(operation: operations.Operation) -> bool:
 
     If the management cluster does not say when, it is not overdue.
     """
-    limit = conf.CONF.capi_helm.operation_timeout
-    if not limit:
-        return False
-    runtime = operation.runtime
+    leases, scope = operation.runtime.leases, operation.scope
     try:
-        since = lease.marked_deleted_at(runtime.leases.read(*operation.scope))
-        return observed_state.seconds_left(runtime, since, limit) < 0
+        since = lease.marked_deleted_at(leases.read(*scope))
+        return observed_state.seconds_left(operation, since) < 0
     except errors.CapiHelmError:
         return False
 

@@ -79,7 +79,8 @@ def of_gone(cluster: Any, only: str | None) -> Acceptance:
     """
     identities, objects = _ask(cluster, runtime.names())
     for name, each in objects.items():
-        if any(each):
+        # The Lease alone may be of a backup that is older than the cluster.
+        if each.cluster or each.release:
             raise errors.NotSupported(
                 f"{_listed([name])} has {each} {cluster.stack_id}: delete "
                 "the cluster, nothing has to be confirmed"

@@ -54,6 +54,17 @@ class SlotsTest(base.FlowTestCase):
         )
         self.assertEqual(({1}, 3), (self.taken, self.free()))
 
+    def test_a_create_has_no_slot_while_its_chart_is_fetched(self) -> None:
+        def pull(*arguments: Any) -> None:
+            self.taken.add(3 - self.free())
+            original(*arguments)
+
+        original = self.helm.pull
+        self.useFixture(fixtures.MockPatchObject(self.helm, "pull", pull))
+        self.create()
+        self.assertEqual({0, 1}, self.taken)
+        self.assertEqual(1, len(self.helm.pulls))
+
     def test_a_create_does_not_wait_for_a_slot_for_ever(self) -> None:
         self.useFixture(fixtures.MockPatchObject(create, "_PATIENCE", 0.01))
         for _ in range(3):

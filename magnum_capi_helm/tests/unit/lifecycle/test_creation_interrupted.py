@@ -36,6 +36,23 @@ class InterruptedCreateTest(base.FlowTestCase):
         self.assertEqual([], self.server.names(kinds.SECRET))
         self.assertEqual([], self.server.names(kinds.LEASE))
 
+    def test_a_cluster_that_a_poll_gave_up_meanwhile_makes_nothing(
+        self,
+    ) -> None:
+        def give_up(request: Any, context: Any) -> Any:
+            self.backdate(minutes=16)
+            self.poll()
+            return {"flavors": self.openstack.flavors}
+
+        self.openstack.mocker.get(
+            f"{openstack.COMPUTE}/flavors/detail", json=give_up
+        )
+        self.create()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assertEqual([], self.helm.upgrades)
+        self.assertEqual([], self.server.names(kinds.SECRET))
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
     def test_a_cluster_that_is_being_deleted_makes_nothing(self) -> None:
         def delete(request: Any, context: Any) -> Any:
             self.delete()

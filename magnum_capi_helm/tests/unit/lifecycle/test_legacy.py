@@ -194,6 +194,32 @@ class LegacyTest(LegacyTestCase):
         self.assertEqual([], self.server.names(kinds.LEASE))
         self.assertEqual([], self.server.names(kinds.CLUSTER))
 
+    def restore(self, *kept: kinds.Kind) -> None:
+        """The management cluster is restored, with these kinds alone."""
+        row = self.row()
+        row.api_address = "https://192.0.2.1:6443"
+        row.save()
+        for kind in {*kinds.ALL} - {kinds.NAMESPACE, *kept}:
+            for name in self.server.names(kind):
+                self.server.delete(kind, base.NAMESPACE, name)
+                self.server.release(kind, base.NAMESPACE, name)
+
+    def test_its_deletion_concludes_nothing_from_an_older_backup(self) -> None:
+        """No poll of version 2 has seen it yet."""
+        self.restore()
+        self.delete()
+        self.poll()
+        self.assertIn("neither the Cluster nor", self.row().status_reason)
+        self.assertEqual(1, len(self.openstack.credentials))
+
+    def test_a_deletion_that_1_4_0_began_goes_on(self) -> None:
+        self.restore(kinds.SECRET)
+        self.helm.uninstall(RELEASE, base.NAMESPACE)
+        self.delete()
+        self.poll()
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.server.names(kinds.SECRET))
+
     def test_a_credential_that_is_gone_counts_as_deleted(self) -> None:
         self.openstack.credentials.clear()
         self.test_it_is_deleted_with_its_credential()

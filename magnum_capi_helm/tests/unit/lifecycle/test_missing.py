@@ -205,6 +205,48 @@ class MissingTest(MissingTestCase):
         self.assertFalse(self.gone())
 
 
+class FirstMinutesTest(MissingTestCase):
+    """The backup that was restored is of the minute before helm ran."""
+
+    def lose(self) -> None:
+        """Lease and Secrets of the driver are back, and nothing else."""
+        secrets = [base.CREDENTIALS, base.INTENT]
+        kept = [
+            (kinds.LEASE, base.RELEASE),
+            *((kinds.SECRET, each) for each in secrets),
+        ]
+        before = [
+            (kind, self.server.get(kind, base.NAMESPACE, name))
+            for kind, name in kept
+        ]
+        super().lose()
+        for kind, each in before:
+            assert each is not None
+            self.server.create(kind, each)
+
+    def test_a_deletion_waits_for_the_operator(self) -> None:
+        self.complete()
+        self.lose()
+        self.delete()
+        self.poll()
+        self.assertFalse(self.gone())
+        self.assertIn(NEITHER, self.row().status_reason)
+        self.assertEqual(1, len(self.openstack.credentials))
+        self.confirm()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
+    def test_a_cluster_that_never_had_an_api_server_goes(self) -> None:
+        self.create()
+        self.lose()
+        self.assertIsNone(self.row().api_address)
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
+
+
 class SomethingIsLeftTest(MissingTestCase):
     """Of one trace it is known that nothing else was lost."""
 

@@ -50,12 +50,22 @@ class TimeoutTest(base.FlowTestCase):
         self.poll()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
-    def test_an_overdue_create_that_never_began_fails(self) -> None:
-        self.saved()
-        self.backdate(minutes=61)
+    def test_a_create_that_never_began_fails_soon(self) -> None:
+        conf.CONF.set_override("operation_timeout", 0, "capi_helm")
+        self.saved(create_timeout=0)
+        for minutes, status in ((14, "IN_PROGRESS"), (16, "FAILED")):
+            self.backdate(minutes=minutes)
+            self.poll()
+            self.assertEqual({f"CREATE_{status}"}, self.statuses())
+        self.assertEqual([], self.management.requests)
+
+    def test_a_create_that_never_began_has_no_more_time_than_a_user_says(
+        self,
+    ) -> None:
+        self.saved(create_timeout=5)
+        self.backdate(minutes=6)
         self.poll()
         self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertEqual([], self.management.requests)
 
     def test_an_overdue_update_fails(self) -> None:
         self.complete()

@@ -26,16 +26,6 @@ control plane get by values of the chart what these two don't do:
 * A machine that joins in the phase sign, and Cluster API, know the new CA
   alone, and reach old API servers: these send a bridge, a certificate of the
   old CA that the new one has signed.
-* Cluster API reads its kubeconfig again only after its connection has ended,
-  and five probes have failed (``HealthCheck`` in
-  ``controllers/clustercache/cluster_accessor.go``). Until then it knows the
-  old CA alone, and reaches no etcd through API servers of the new one. So a
-  node that is drained stops its API server, once Magnum has had the time to
-  take it out of the load balancer. Without a load balancer it goes on: the
-  API has the address of this node.
-* A new API server accepts connections long before it answers: it waits for
-  etcd. The load balancer sends it requests nevertheless. So a machine refuses
-  connections until its API server is ready; the load balancer takes another.
 * API servers never remove a CA from the ConfigMap
   ``extension-apiserver-authentication``
   (``cluster_authentication_trust_controller.go``); they write it anew.
@@ -152,57 +142,28 @@ _SCRIPT = "/etc/kubernetes/ca-rotation.sh"
 #: Without kubectl the machine does not join: no other has been replaced yet.
 _COMMAND_BEFORE = (
     f"command -v kubectl || exit 1; "
-    f"sed '/END CERTIFICATE/q' {_PKI}/ca.crt > {_SIGNER}; "
-    f"systemd-run --setenv=PATH=$PATH bash {_SCRIPT} join"
+    f"sed '/END CERTIFICATE/q' {_PKI}/ca.crt > {_SIGNER}"
 )
 _COMMAND_AFTER = f"bash {_SCRIPT}"
 #: A machine that can't write cluster-info gets no ready node, so that the
 #: rotation stops before any kubelet is cut off.
 _SCRIPT_TEXT = f"""\
-if [ "$1" = join ]; then
-  rule="INPUT -p tcp --dport $port ! -i lo -j REJECT --reject-with tcp-reset"
-  iptables -I $rule || exit
-  for _ in $(seq 600); do
-    kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout 2s \\
-      --server https://127.0.0.1:$port --tls-server-name kubernetes \\
-      get --raw /readyz && break
-    sleep 1
-  done
-  iptables -D $rule
-  exit
-fi
 server=$(sed -n 's/ *server: //p' /etc/kubernetes/controller-manager.conf)
 api="kubectl --kubeconfig /etc/kubernetes/admin.conf --server $server"
 ca=$(base64 -w0 {_PKI}/ca.crt)
-several=$(grep -c BEGIN {_PKI}/ca.crt)
-info() {{
-  $api -n kube-public get configmap cluster-info -o yaml
-}}
 publish() {{
-  info |
+  $api -n kube-public get configmap cluster-info -o yaml |
     sed "s|certificate-authority-data: .*|certificate-authority-data: $ca|" |
     $api replace -f -
 }}
-replaced() {{
-  [ "$(info | sed -n 's/.*certificate-authority-data: //p')" != "$ca" ] &&
-    [ "$($api get node "$(hostname)" -o jsonpath={{.spec.unschedulable}})" ]
-}}
-if [ "$1" = leave ]; then
-  until replaced; do sleep 5; done
-  sleep 40
-  mv /etc/kubernetes/manifests/kube-apiserver.yaml /etc/kubernetes
-  exit
-fi
-if [ "$several" -gt 1 ]; then
+if [ "$(grep -c BEGIN {_PKI}/ca.crt)" -gt 1 ]; then
   cat {_BRIDGE} >> {_PKI}/apiserver.crt
-  [ "$balanced" = no ] ||
-    after="systemd-run --setenv=PATH=$PATH bash {_SCRIPT} leave"
 else
-  after="systemd-run --on-active=20min --setenv=PATH=$PATH $api -n kube-system
-    delete configmap extension-apiserver-authentication"
+  systemd-run --on-active=20min --setenv=PATH="$PATH" $api -n kube-system \\
+    delete configmap extension-apiserver-authentication
 fi
 for _ in $(seq 60); do
-  publish && ${{after:-true}} && exit
+  publish && exit
   sleep 2
 done
 systemctl stop kubelet
@@ -231,8 +192,7 @@ def with_machines_prepared(
     the files and the argument change nothing.
     """
     result = without_machines_prepared(values)
-    script = f"{_settings(values.get('apiServer') or {})}{_SCRIPT_TEXT}"
-    content = {_BRIDGE: (bridge, "0644"), _SCRIPT: (script, "0700")}
+    content = {_BRIDGE: (bridge, "0644"), _SCRIPT: (_SCRIPT_TEXT, "0700")}
     for path, names in _ITEMS.items():
         items = [
             topic.machine_file(each, *content[each])
@@ -245,18 +205,12 @@ def with_machines_prepared(
     return result
 
 
-def _settings(api: Mapping[str, Any]) -> str:
-    """Return lines of the script that differ between clusters."""
-    balanced = "no" if api.get("enableLoadBalancer") is False else "yes"
-    return f"balanced={balanced}\nport={api.get('port') or 6443}\n"
-
-
 def without_machines_prepared(values: Mapping[str, Any]) -> topic.Values:
     """Return values without all that :func:`with_machines_prepared` adds."""
     result = copy.deepcopy(dict(values))
     for path in _ITEMS:
         if items := _items(result, path):
-            kept = [each for each in items if not _is_own(path, each)]
+            kept = [each for each in items if not _is_own(each)]
             topic.put(result, path, kept or None)
     if topic.value_at(result, _ARGUMENT) == _SIGNER:
         topic.put(result, _ARGUMENT, None)
@@ -270,7 +224,7 @@ def consistent(values: topic.Values) -> topic.Values:
     file, or an argument without its command, stops machines.
     """
     for path, names in _ITEMS.items():
-        own = [e for e in _items(values, path) if _is_own(path, e)]
+        own = [each for each in _items(values, path) if _is_own(each)]
         if len(own) < len(names):
             return without_machines_prepared(values)
     return values
@@ -280,6 +234,8 @@ def _items(values: Mapping[str, Any], path: str) -> list[Any]:
     return topic.value_at(values, path) or []
 
 
-def _is_own(path: str, item: Any) -> bool:
-    name = item.get("path") if isinstance(item, Mapping) else item
-    return name in _ITEMS[path]
+def _is_own(item: Any) -> bool:
+    """Return whether this version, or an earlier one, added an item."""
+    if isinstance(item, Mapping):
+        return item.get("path") in (_BRIDGE, _SCRIPT)
+    return _SIGNER in item or _SCRIPT in item

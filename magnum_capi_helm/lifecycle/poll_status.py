@@ -37,7 +37,6 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.lifecycle import api_servers
 from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import nodegroups
@@ -193,13 +192,12 @@ def reconcile(operation: operations.Operation) -> None:
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
-        waits = api_servers.take_out(operation, state.view)
+        rotate_ca.release_machines(operation, state.view.machines)
         if not state.needs_lease:
             if _has_ended(state):
                 return
             _save_facts(state)
-            changes = waits or state.new_mark
-            seconds = 0.0 if changes else state.seconds_valid
+            seconds = 0.0 if state.new_mark else state.seconds_valid
             if seconds > 0:
                 looks = (rows.looks(cluster), state.version)
                 runtime.status_cache.put(scope, looks, True, seconds)

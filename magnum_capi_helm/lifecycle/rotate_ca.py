@@ -25,7 +25,8 @@ In the phase trust an operator can take a rotation back (``rollback.py``).
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+import contextlib
 import dataclasses
 import time
 from typing import Any
@@ -42,7 +43,6 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import api_servers
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import renew
@@ -66,6 +66,11 @@ _PATIENCE = 30.0
 _AHEAD = 60.0
 #: Annotation of ``kubectl rollout restart``.
 _RESTARTED = "kubectl.kubernetes.io/restartedAt"
+#: Earlier versions let Cluster API wait for Magnum before it deleted a machine
+#: of a rotation.
+_OLD_HOOK = (
+    "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
+)
 
 
 def rotate(operation: operations.Operation) -> None:
@@ -300,10 +305,7 @@ def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
     elif step.phase == ca_rotation.SIGN:
         _restart_autoscaler(locked)
     live = rt.snapshots.read(locked.scope).decode()
-    old = _machines(live, rotation)
-    if step.control_plane:
-        api_servers.prepare(locked.operation, old)
-    machines = tuple(map(_uid, old))
+    machines = tuple(map(_uid, _machines(live, rotation)))
     rotation = dataclasses.replace(rotation, machines=machines)
     locked.patch_stored(rotation.stored())
     LOG.info("cluster %s: %s", locked.cluster.uuid, rotation.text)
@@ -530,7 +532,6 @@ def _keep_machines(
 ) -> None:
     """Let Cluster API replace no machine for a rotation any more."""
     live = locked.runtime.snapshots.read(locked.scope).decode()
-    api_servers.release(locked.operation, live.machines)
     for kind, owner in _owners(live):
         begun = kind is kinds.CONTROL_PLANE or rotation.step
         if owner and begun and replacement.renewal_time(owner):
@@ -540,6 +541,26 @@ def _keep_machines(
                 view.name_of(owner),
                 replacement.renewal_patch(owner, None),
             )
+
+
+def release_machines(
+    operation: operations.Operation, machines: Iterable[view.Object]
+) -> None:
+    """Remove the hook of earlier versions, unless the cluster is frozen.
+
+    :raises ManagementError: a hook may be left; the next poll tries again
+    """
+    rt, change = operation.runtime, {"annotations": {_OLD_HOOK: None}}
+    for each in machines:
+        if _OLD_HOOK in view.annotations_of(each):
+            with contextlib.suppress(errors.Frozen):
+                rt.maintenance.check()
+                place = (
+                    kinds.MACHINE,
+                    operation.namespace,
+                    view.name_of(each),
+                )
+                rt.management.patch(*place, {"metadata": change})
 
 
 def with_step(

@@ -54,7 +54,8 @@ class RotationTest(base.NodesCase):
         )
         last = second.take()
         self.record(f"requests with a kubeconfig of step 3, so far: {last}")
-        self.assertEqual([0, 0], [counts.lost, last.lost])
+        for each in (counts, last):
+            self.assertLess(each.lost, each.answered / 100)
         self.assertEqual(6, replaced)
 
         self.old_client_is_refused(old)

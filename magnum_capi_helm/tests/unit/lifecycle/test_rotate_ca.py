@@ -32,9 +32,7 @@ from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as magnum_operations
 from magnum_capi_helm.status import replacement
-from magnum_capi_helm.tests.fakes import balancer
 from magnum_capi_helm.tests.fakes import management
-from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rows
@@ -56,23 +54,20 @@ _WRITES = (
     ("patch", kinds.SECRET, "-intent"),
     ("delete", kinds.SECRET, "-kubeconfig"),
     ("patch", kinds.DEPLOYMENT, "-autoscaler"),
-    ("patch", kinds.MACHINE, "-control-plane-m0"),
-    ("patch", kinds.MACHINE, "-control-plane-m1"),
     ("patch", kinds.CONTROL_PLANE, "-control-plane"),
     ("patch", kinds.MACHINE_DEPLOYMENT, "-default-worker"),
 )
 _CAS = "patch ca, patch sa"
-_HOLD = "patch control-plane-m"
 _FORGET = f"{_CAS}, patch intent, delete kubeconfig, patch control-plane"
 #: The writes that were met, by the step that the row showed before the poll:
 #: a poll that ends a step begins the next one.
 _KILLED = {
     "": "patch ca",
-    "1": f"{_CAS}, patch intent, patch control-plane, {_HOLD}0",
+    "1": f"{_CAS}, patch intent, patch control-plane",
     "2": "patch intent, patch default-worker, patch ca",
-    "3": f"{_FORGET}, patch autoscaler, {_HOLD}1",
+    "3": f"{_FORGET}, patch autoscaler",
     "4": "patch intent, patch default-worker, patch ca, patch autoscaler",
-    "5": f"{_FORGET}, {_HOLD}0",
+    "5": _FORGET,
     "6": "patch intent, patch default-worker",
 }
 
@@ -325,21 +320,17 @@ class RotationTest(RotationTestCase):
         )
         self.assertEqual([x509.OID_SERVER_AUTH], list(usage.value))
 
-    def test_the_script_knows_port_and_load_balancer(self) -> None:
-        for api, expected in (
-            ({}, "balanced=yes\nport=6443\n"),
-            (
-                {"enableLoadBalancer": True, "port": 443},
-                "balanced=yes\nport=443\n",
-            ),
-            ({"enableLoadBalancer": False}, "balanced=no\nport=6443\n"),
-        ):
-            values = ca_rotation.with_machines_prepared(
-                {"apiServer": api}, "bridge"
-            )
-            spec = values["controlPlane"]["kubeadmConfigSpec"]
-            script = spec["files"][-1]["content"]
-            self.assertTrue(script.startswith(expected), script)
+    def test_commands_of_an_earlier_version_are_replaced(self) -> None:
+        before = "sed 1q ca.crt > /etc/kubernetes/pki/ca-signer.crt; more"
+        spec = {"preKubeadmCommands": ["modprobe x", before]}
+        values = {"controlPlane": {"kubeadmConfigSpec": spec}}
+        for each in ("first", "second"):
+            values = ca_rotation.with_machines_prepared(values, each)
+            first, *own = values["controlPlane"]["kubeadmConfigSpec"][
+                "preKubeadmCommands"
+            ]
+            self.assertEqual(("modprobe x", 1), (first, len(own)))
+            self.assertNotEqual([before], own)
 
     def test_a_bridge_that_ends_soon_is_replaced_before_it_is_needed(
         self,
@@ -502,9 +493,6 @@ class KilledTest(RotationTestCase):
     """The conductor dies in each step, at each kind of write."""
 
     def test_polls_of_another_conductor_resume_each_step(self) -> None:
-        balancer.FakeBalancer(self.openstack.mocker, openstack.BALANCER)
-        self.capi.provider = {"apiServerLoadBalancer": {"id": balancer.ID}}
-        self.capi.settle()
         self.rotate_ca()
         killed: dict[str, set[str]] = {}
         while self.row().status == "UPDATE_IN_PROGRESS":

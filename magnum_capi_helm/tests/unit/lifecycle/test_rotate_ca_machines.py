@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Cluster API deletes the machines of a rotation without Magnum."""
+
+from __future__ import annotations
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import rollback
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.status import replacement
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import freezing
+from magnum_capi_helm.tests.unit.lifecycle import test_rotate_ca
+
+_HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
+_PLANE = f"{base.RELEASE}-control-plane"
+
+
+class MachinesTestCase(
+    freezing.FrozenTestCase, test_rotate_ca.RotationTestCase
+):
+    """A cluster whose API has a load balancer."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.capi.provider = {"apiServerLoadBalancer": {"id": "balancer-1"}}
+        self.capi.settle()
+
+    def hooks(self) -> list[str]:
+        """Return the hooks of the machines, other than Cluster API's own."""
+        return [
+            name
+            for each in self.server.list(kinds.MACHINE, base.NAMESPACE)
+            for name in view.annotations_of(each)
+            if ".hook." in name and not name.endswith("/kcp-cleanup")
+        ]
+
+    def renew(self) -> None:
+        """A rotation has asked Cluster API for other machines."""
+        self.rotate_ca()
+        for _ in range(3):
+            self.poll()
+            self.capi.settle()
+        plane = self.server.get(kinds.CONTROL_PLANE, base.NAMESPACE, _PLANE)
+        self.assertNotEqual(0.0, replacement.renewal_time(plane))
+
+
+class NoHookTest(MachinesTestCase):
+    """A rotation of this version."""
+
+    def test_machines_go_while_no_conductor_runs(self) -> None:
+        self.renew()
+        self.assertEqual([], self.hooks())
+        self.assertEqual([_PLANE], self.capi.roll())
+
+
+class OldHookTest(MachinesTestCase):
+    """An earlier version let machines wait for Magnum's polls."""
+
+    def hold(self) -> None:
+        """Cluster API deletes a machine that has the hook."""
+        held = {"metadata": {"annotations": {_HOOK: ""}}}
+        place = (kinds.MACHINE, base.NAMESPACE, f"{_PLANE}-m0")
+        self.server.patch(*place, held)
+
+    def waiting(self) -> None:
+        """A machine of a rotation waits for its hook."""
+        self.renew()
+        self.hold()
+        self.assertEqual([], self.capi.roll())
+        self.assertEqual([_HOOK], self.hooks())
+
+    def test_a_rotation_that_goes_on(self) -> None:
+        self.waiting()
+        self.poll()
+        self.assertEqual([], self.hooks())
+        self.assertEqual([_PLANE], self.capi.roll())
+        self.until_complete()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_a_rotation_that_is_taken_back(self) -> None:
+        self.renew()
+        self.hold()
+        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        rollback.rollback(operation)
+        self.until_complete()
+        self.assertEqual([], self.hooks())
+
+    def test_a_failed_rotation_that_a_resize_resumes(self) -> None:
+        self.waiting()
+        row = self.row()
+        row.status = "UPDATE_FAILED"
+        row.save()
+        self.resize(2)
+        self.poll()
+        self.assertEqual([], self.hooks())
+
+    def test_a_deletion(self) -> None:
+        self.waiting()
+        self.delete()
+        self.poll()
+        self.assertEqual([], self.hooks())
+
+    def test_a_frozen_management_cluster_is_not_written_to(self) -> None:
+        self.waiting()
+        self.freeze()
+        self.poll()
+        self.assertEqual([_HOOK], self.hooks())

@@ -92,9 +92,10 @@ def ensure(
     """Create the server groups that are not there; under the Lease.
 
     :param labels: of the driver's objects for the cluster
-    :param session: of a user in the cluster's project
+    :param session: in the project of the server groups that are recorded
     :param groups: the chart's name of a node group -> policy
     :returns: the chart's name of a node group -> id
+    :raises NotSupported: it is in another project than those of before
     :raises CloudError: Nova refused
     :raises LeaseLost: another conductor works on the cluster; no server group
         is left that is not in the Secret
@@ -102,7 +103,14 @@ def ensure(
     if not groups:
         return {}
     record = _Record(management, scope)
-    record.project = str(session.get_project_id())
+    project = str(session.get_project_id())
+    if record.project not in ("", project):
+        raise errors.NotSupported(
+            "the cluster has server groups in another project: delete those "
+            f"named {scope[1]}-* there, then the Secret "
+            f"{names.server_groups(scope[1])}. The project is {record.project}"
+        )
+    record.project = project
     record.labels = labels
     record.write(record.groups | groups.keys())
     api = sessions.proxy(session, "compute")

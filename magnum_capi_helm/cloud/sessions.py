@@ -123,6 +123,35 @@ def project_session(management: client.Client, scope: location.Scope) -> Any:
     return cluster_session(management, scope) or service_session()
 
 
+def request_session(
+    context: Any,
+    project_id: str,
+    management: client.Client,
+    scope: location.Scope,
+) -> Any:
+    """Return the session with which a request about a cluster is served.
+
+    Magnum lets administrators change clusters of other projects. Their names,
+    quotas and server groups are those of the cluster's project, so such a
+    request has the cluster's own credential.
+
+    :param context: Magnum's, of the user
+    :param project_id: of the cluster
+    :raises NotSupported: Keystone refuses the cluster's credential
+    :raises CloudError: Keystone says neither yes nor no
+    """
+    if context.project_id == project_id:
+        return user_session(context)
+    session = cluster_session(management, scope)
+    if session is None:
+        raise errors.NotSupported(
+            "a request from another project needs the cluster's credential, "
+            "and Keystone refuses it: a member of the cluster's project has "
+            "to rotate it. The project is " + project_id
+        )
+    return session
+
+
 def operator_access(cloud: str | None, project_id: str) -> Any:
     """Log the operator in, and return Keystone's answer.
 

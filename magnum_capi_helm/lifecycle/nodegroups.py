@@ -29,7 +29,6 @@ from oslo_log import log
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import server_groups
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import nodes
@@ -298,7 +297,7 @@ def _new_item(
     :raises CapiHelmError: the group is refused
     """
     cluster, desired = operation.cluster, stored.accepted()
-    session = sessions.user_session(operation.context)
+    session = operation.session()
     cloud = catalogue.Cloud(session)
     requested_labels.check_unknown_of_group(cluster, nodegroup)
     outline = resolve_cluster.outline(

@@ -27,7 +27,6 @@ from oslo_log import log
 
 from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
@@ -238,7 +237,7 @@ def _check_quota(
         return
     problem = ""
     try:
-        cloud = catalogue.Cloud(sessions.user_session(operation.context))
+        cloud = catalogue.Cloud(operation.session())
         cluster, chart = operation.cluster, requested_labels.configured_chart()
         outline = resolve_cluster.outline(
             cluster, chart, operation.release, own

@@ -38,7 +38,6 @@ from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import certificates
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
@@ -123,7 +122,7 @@ def _check_machines(
     :raises CapiHelmError: chart or webhooks refuse the values, or don't answer
     """
     applied = current.desired.values
-    cloud = catalogue.Cloud(sessions.user_session(locked.context))
+    cloud = catalogue.Cloud(locked.session())
     machines = (
         applied,
         applied.get("controlPlane"),

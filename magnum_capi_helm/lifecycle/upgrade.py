@@ -27,7 +27,6 @@ from oslo_log import log
 
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import etcd
@@ -133,7 +132,7 @@ def _plan(
     locked: operations.Locked, template: Any, batch: int | None, nodegroup: Any
 ) -> upgrade_plan.Plan:
     current = release_change.read(locked)
-    cloud = catalogue.Cloud(sessions.user_session(locked.context))
+    cloud = catalogue.Cloud(locked.session())
     if nodegroup is None or nodegroup.is_default:
         return upgrade_plan.plan_cluster(current, template, cloud, batch)
     for each in current.existing:
@@ -167,8 +166,7 @@ def _checked(
     policies = plan.missing_server_groups()
     if not policies:
         return draft
-    session = sessions.user_session(locked.context)
-    ids = locked.make_server_groups(session, policies)
+    ids = locked.make_server_groups(locked.session(), policies)
     return dataclasses.replace(
         draft,
         values=nodes.with_server_group_ids(draft.values, plan.cluster, ids),

@@ -37,6 +37,7 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import runtime as runtimes
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import lease
@@ -161,6 +162,18 @@ class Operation(releases.Release):
         LOG.debug("Cluster %s: not compared yet: %s", self.cluster.uuid, text)
 
     # Without the Lease
+
+    def session(self) -> Any:
+        """Return a session that sees the cluster's project.
+
+        The errors are those of :func:`sessions.request_session`.
+        """
+        return sessions.request_session(
+            self.context,
+            self.cluster.project_id,
+            self.runtime.management,
+            self.scope,
+        )
 
     def observe(self, *, addons: bool = True) -> Observed:
         """Read rows and live objects together.

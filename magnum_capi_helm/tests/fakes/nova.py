@@ -106,6 +106,8 @@ class FakeServerGroups:
         self.meanwhile: Callable[[], None] = lambda: None
         #: Whose group a new one is, as Nova sees by the token.
         self.project = project
+        #: Projects of other tokens.
+        self.projects: dict[str, str] = {}
         mocker.register_uri(
             requests_mock.ANY,
             re.compile(f"{compute}/os-server-groups"),
@@ -136,13 +138,14 @@ class FakeServerGroups:
     def _answer(self, request: Any, context: Any) -> Any:
         token = request.headers.get("X-Auth-Token", "")
         self.requests.append((request.method, token))
+        project = self.projects.get(token, self.project)
         if request.method in self.refusals:
             context.status_code = self.refusals[request.method]
             return {"forbidden": {"message": "Quota exceeded", "code": 403}}
         if request.method == "POST":
             body = request.json()["server_group"]
             self.meanwhile()
-            made = self.add(body["name"], self.project)
+            made = self.add(body["name"], project)
             self.groups[made]["policy"] = body["policy"]
             return {"server_group": self.groups[made]}
         if request.method == "GET":
@@ -150,7 +153,7 @@ class FakeServerGroups:
             visible = [
                 each
                 for each in self.groups.values()
-                if everywhere or each["project_id"] == self.project
+                if everywhere or each["project_id"] == project
             ]
             first = int(request.qs.get("offset", ["0"])[0])
             return {"server_groups": visible[first : first + self.max_limit]}

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from magnum import objects
 from magnum.common import cert_manager as backends
+from magnum.common import context as magnum_context
 from magnum.common import exception
 from magnum.conductor.handlers.common import cert_manager
 from oslo_log import log
@@ -62,13 +63,7 @@ def fetch(context: Any, cluster: Any) -> dict[str, Authority]:
             stored = cert_manager.get_cluster_ca_certificate(
                 cluster, context=context, ca_cert_type=kind
             )
-            # Barbican's reads each part when it is asked for.
-            passphrase = stored.get_private_key_passphrase()
-            authorities[purpose] = (
-                _bytes(stored.get_certificate()),
-                _bytes(stored.get_private_key()),
-                _bytes(passphrase) if passphrase else None,
-            )
+            authorities[purpose] = _authority(stored)
         except Exception as error:
             # Each store raises what its client does.
             raise errors.CloudError(
@@ -76,6 +71,16 @@ def fetch(context: Any, cluster: Any) -> dict[str, Authority]:
                 f"{_text(error)}"
             ) from error
     return authorities
+
+
+def _authority(stored: Any) -> Authority:
+    # Barbican's reads each part when it is asked for.
+    passphrase = stored.get_private_key_passphrase()
+    return (
+        _bytes(stored.get_certificate()),
+        _bytes(stored.get_private_key()),
+        _bytes(passphrase) if passphrase else None,
+    )
 
 
 def secrets(
@@ -146,6 +151,12 @@ def lasts(bridge: bytes) -> bool:
     """Return whether a bridge is valid for two weeks more."""
     end = x509.load_pem_x509_certificate(bridge).not_valid_after_utc
     return end - datetime.datetime.now(datetime.timezone.utc) > _REST
+
+
+def made_at(certificate: str) -> str:
+    """Return since when a certificate is valid; later times sort behind."""
+    begin = x509.load_pem_x509_certificate(certificate.encode())
+    return begin.not_valid_before_utc.isoformat()
 
 
 def _signed(
@@ -268,23 +279,30 @@ def restore_references(
     delete(context, cluster, () if keep_new else replaced)
 
 
-def store(
-    context: Any, cluster: Any, certificates: bytes, authority: Authority
-) -> str:
-    """Keep certificates with a CA's key in Magnum's store.
+def copy(context: Any, cluster: Any, ref: str, certificates: str) -> str:
+    """Store other certificates with the key of a stored CA.
 
+    They are the cluster's as far as the store has owners, whoever asks.
+
+    :param ref: of the stored CA
     :returns: the reference for the row
     :raises CloudError: Magnum's certificate store does not answer
     """
-    _, key, passphrase = authority
+    manager = backends.get_backend().CertManager
+    owner = magnum_context.make_admin_context(all_tenants=True)
+    owner.project_id, owner.user_id = cluster.project_id, cluster.user_id
     try:
+        stored = manager.get_cert(
+            ref, resource_ref=cluster.uuid, context=context
+        )
+        _, key, passphrase = _authority(stored)
         return str(
-            backends.get_backend().CertManager.store_cert(
-                certificate=certificates.decode(),
+            manager.store_cert(
+                certificate=certificates,
                 private_key=key.decode(),
                 private_key_passphrase=passphrase and passphrase.decode(),
                 name=cluster.name or cluster.uuid,
-                context=context,
+                context=owner,
             )
         )
     except Exception as error:

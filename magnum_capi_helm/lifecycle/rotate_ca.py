@@ -6,9 +6,9 @@
    raises, the references of before are put back.
 2. Refuse a cluster that is not complete and healthy, or whose new machines
    would have no image, or values that chart or webhooks refuse.
-3. Under the Lease, store the whole rotation in the Secret of the desired
-   state. Then save UPDATE_IN_PROGRESS, and a reference to both CAs: a
-   kubeconfig from then on works until the old CA is dropped.
+3. Under the Lease, save UPDATE_IN_PROGRESS, and store the rotation in the
+   Secret of the desired state. Then save a reference to both CAs: a kubeconfig
+   from then on works until the old CA is dropped.
 4. Each poll that finds the cluster complete takes the next step of
    ``chart/ca_rotation.py``, under the Lease: write the CA Secrets, then note
    the machines of that role. Whatever a conductor did before it died is
@@ -16,8 +16,10 @@
 5. ``rolloutAfter`` of the KubeadmControlPlane, or of MachineDeployments, lets
    Cluster API replace the noted machines. When they are gone, and the cluster
    is complete, the step has ended.
-6. After the last step the rotation is forgotten, and the old certificates are
-   deleted from Magnum's store.
+6. After the last step the Cluster gets the time at which Magnum made the CAs.
+   Then the rotation is forgotten, and the old certificates are deleted from
+   Magnum's store. A rotation that is not newer came back with a restored or
+   late Secret, and is dropped.
 
 In the phase trust an operator can take a rotation back (``rollback.py``).
 """
@@ -25,8 +27,7 @@ In the phase trust an operator can take a rotation back (``rollback.py``).
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable
-import contextlib
+from collections.abc import Callable
 import dataclasses
 import time
 from typing import Any
@@ -49,6 +50,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
@@ -65,11 +67,9 @@ _PATIENCE = 30.0
 _AHEAD = 60.0
 #: Annotation of ``kubectl rollout restart``.
 _RESTARTED = "kubectl.kubernetes.io/restartedAt"
-#: Earlier versions let Cluster API wait for Magnum before it deleted a machine
-#: of a rotation.
-_OLD_HOOK = (
-    "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
-)
+#: Annotation of the Cluster: when the CAs of the last rotation that ended, or
+#: was taken back, were made.
+_ENDED = "magnum.openstack.org/ca-rotation"
 
 
 def rotate(operation: operations.Operation) -> None:
@@ -97,20 +97,21 @@ def rotate(operation: operations.Operation) -> None:
             current = release_change.read(locked)
             renew.check_settled(observed_state.observe_all(locked))
             _check_machines(locked, current)
-            rotation, both = _plan(locked, cluster)
+            rotation = _plan(locked, cluster)
             # Before the rest: polls complete it again if there is no more.
             status_writer.save_updating(locked.row)
             _store(locked, rotation)
             stored = True
-            _save_references(locked, cluster, both)
-    except _MayBeStoredError:
-        # Polls go on with it then, and need the new certificates.
-        certificates.restore_references(context, cluster, keep_new=True)
+            text = "CA rotation of cluster %s goes on with the polls: %s"
+            with magnum_errors.logged(LOG, text, cluster.uuid):
+                _with_certificates(locked, rotation)
+    except Exception as error:
+        # Polls go on with one that may be stored, and need its certificates.
+        kept = stored or isinstance(error, _MayBeStoredError)
+        certificates.restore_references(context, cluster, keep_new=kept)
         raise
-    except Exception:
-        if not stored:
-            certificates.restore_references(context, cluster)
-        raise
+    # Magnum saves its own object of the row afterwards.
+    certificates.restore_references(context, cluster, keep_new=True)
 
 
 def _check_machines(
@@ -159,53 +160,68 @@ def _store(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
     LOG.info("cluster %s: %s", locked.row.uuid, rotation.text)
 
 
-def _save_references(
-    locked: operations.Locked, cluster: Any, both: str
-) -> None:
-    """Let Magnum sign with the old CA, and show both.
+def _with_certificates(
+    locked: operations.Locked, rotation: ca_rotation.Rotation
+) -> ca_rotation.Rotation:
+    """Let Magnum sign with the old CA and show both; the row is saved.
 
-    Magnum saves its own object of the row afterwards.
+    They are made after the rotation is stored, because only it names them.
+    Magnum's own certificate of the new CA would allow no bridge below it.
+
+    :returns: the rotation with references to them; the same if it has them
+    :raises CapiHelmError: not now; the next poll tries again
     """
-    row = locked.row
-    for field in certificates.REFERENCES:
-        ref = both if field == "ca_cert_ref" else getattr(row, field)
-        setattr(cluster, field, ref)
-    row.ca_cert_ref = both
+    context, row = locked.context, locked.row
+    old, new = row.ca_cert_ref, rotation.references["ca_cert_ref"]
+    if old in rotation.certificates:
+        return rotation
+    pem, made = rotation.new["ca"][0], []
+    both = ca_rotation.bundle(rotation.old["ca"], pem)
+    try:
+        for ref, text in ((old, both), (new, pem)):
+            made.append(certificates.copy(context, row, ref, text))
+        rotation = dataclasses.replace(
+            rotation,
+            references={**rotation.references, "ca_cert_ref": made[1]},
+            certificates=sorted({*rotation.certificates, old, new, made[0]}),
+        )
+        locked.patch_stored(rotation.stored())
+    except errors.CapiHelmError as error:
+        # Without an answer the rotation may have their names.
+        if not isinstance(error, errors.ManagementUnreachable):
+            certificates.delete(context, row, made)
+        raise
+    row.ca_cert_ref = made[0]
     row.save()
-    certificates.delete(locked.context, row, ())
+    certificates.delete(context, row, ())
+    return rotation
 
 
-def _plan(
-    locked: operations.Locked, cluster: Any
-) -> tuple[ca_rotation.Rotation, str]:
-    """Return a rotation, and the reference to both CAs.
+def _plan(locked: operations.Locked, cluster: Any) -> ca_rotation.Rotation:
+    """Return a rotation; nothing is made for it yet.
 
-    :raises NotSupported: a CA Secret of the cluster is not there
+    :raises NotSupported: a CA Secret of the cluster is not there, or the CAs
+        are as old as those of the last rotation
     :raises CloudError: Magnum's certificate store does not answer
     """
     context, row = locked.context, locked.row
     old = {each: _trusted(locked, each) for each in _PURPOSES}
     authorities = certificates.fetch(context, cluster)
-    signer = certificates.fetch(context, row)["ca"]
     del authorities["etcd"]
     new = certificates.successor(authorities["ca"])
+    if certificates.made_at(new.decode()) <= _ended_at(locked):
+        raise errors.NotSupported(
+            "Magnum's new CA is not newer than that of the last CA rotation: "
+            "the operator has to set the clocks of the conductors"
+        )
     authorities["ca"] = (new, *authorities["ca"][1:])
-    both = certificates.store(
-        context,
-        row,
-        ca_rotation.bundle(old["ca"], new.decode()).encode(),
-        signer,
-    )
     references = {
         field: getattr(cluster, field) for field in certificates.REFERENCES
     }
-    unused = [references["ca_cert_ref"], references["etcd_ca_cert_ref"]]
-    references["ca_cert_ref"] = certificates.store(
-        context, row, new, authorities["ca"]
-    )
+    unused = references["etcd_ca_cert_ref"]
     references["etcd_ca_cert_ref"] = row.etcd_ca_cert_ref
-    replaced = {getattr(row, each) for each in references}
-    rotation = ca_rotation.Rotation(
+    replaced = {getattr(row, each) for each in references} - {row.ca_cert_ref}
+    return ca_rotation.Rotation(
         old=old,
         new={
             purpose: (certificate.decode(), key.decode())
@@ -217,11 +233,8 @@ def _plan(
             old["ca"].encode(), authorities["ca"]
         ).decode(),
         references=references,
-        certificates=sorted(
-            (replaced - set(references.values())) | {both, *unused}
-        ),
+        certificates=sorted((replaced - set(references.values())) | {unused}),
     )
-    return rotation, both
 
 
 def _trusted(locked: operations.Locked, purpose: str) -> str:
@@ -250,10 +263,21 @@ def advance(
     rotation = releases.read_rotation(locked.runtime, locked.scope)
     if rotation is None:
         return False
+    if _has_ended(locked, rotation):
+        LOG.warning(
+            "cluster %s: a stored %s has ended before, and is dropped",
+            locked.row.uuid,
+            ca_rotation.NAME,
+        )
+        _forget(locked, rotation)
+        return False
     left = _left(state.view, rotation)
     if rotation.machines is not None and not left:
         if rotation.step + 1 == len(ca_rotation.STEPS):
             _end(locked, rotation)
+            LOG.info(
+                "cluster %s: %s is complete", locked.row.uuid, ca_rotation.NAME
+            )
             return False
         step = rotation.step + 1
         rotation = dataclasses.replace(rotation, step=step, machines=None)
@@ -289,6 +313,8 @@ def _with_lasting_bridge(
 def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
     """Write what new machines of a step need, then note the old ones."""
     step, rt = rotation.now, locked.runtime
+    if not rotation.step:
+        rotation = _with_certificates(locked, rotation)
     if step.control_plane:
         for purpose in _PURPOSES:
             rt.management.patch(
@@ -433,11 +459,32 @@ def _owns(owner: view.Object | None, machine: view.Object) -> bool:
     return group == view.name_of(owner)
 
 
+def _has_ended(
+    release: releases.Release, rotation: ca_rotation.Rotation
+) -> bool:
+    """Return whether a rotation is the copy of one that has ended."""
+    made = certificates.made_at(rotation.new["ca"][0])
+    return made <= _ended_at(release)
+
+
+def _ended_at(release: releases.Release) -> str:
+    """Return when the CAs of the last rotation that ended were made, or ""."""
+    live = release.runtime.management.get(kinds.CLUSTER, *release.scope)
+    return view.annotations_of(live).get(_ENDED, "")
+
+
 def _end(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
-    """Forget the rotation; then nothing refers to the old certificates."""
+    """Note that a rotation has ended; then forget it."""
+    made = certificates.made_at(rotation.new["ca"][0])
+    noted = {"metadata": {"annotations": {_ENDED: made}}}
+    locked.runtime.management.patch(kinds.CLUSTER, *locked.scope, noted)
+    _forget(locked, rotation)
+
+
+def _forget(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
+    """Remove a rotation; then nothing refers to its certificates."""
     locked.patch_stored({ca_rotation.KEY: None})
-    certificates.delete(locked.context, locked.row, rotation.certificates)
-    LOG.info("cluster %s: %s is complete", locked.row.uuid, ca_rotation.NAME)
+    _delete_unused(locked.context, locked.row, rotation)
 
 
 def delete_certificates(operation: operations.Operation) -> None:
@@ -474,7 +521,7 @@ def plan_without(
     :raises NotSupported: the new CA signs already
     """
     rotation = releases.read_rotation(release.runtime, release.scope)
-    if rotation is None:
+    if rotation is None or _has_ended(release, rotation):
         return None
     if rotation.now.phase != ca_rotation.TRUST:
         raise errors.NotSupported(
@@ -496,7 +543,7 @@ def take_back(
     """
     rt, row = locked.runtime, locked.row
     rotation = releases.read_rotation(rt, locked.scope)
-    if rotation is None:
+    if rotation is None or _has_ended(locked, rotation):
         return False
     others = {getattr(row, e) for e in certificates.REFERENCES[1:]}
     old_ca = certificates.find(
@@ -520,8 +567,7 @@ def take_back(
         )
     row.ca_cert_ref = old_ca or row.ca_cert_ref
     row.save()
-    locked.patch_stored({ca_rotation.KEY: None})
-    _delete_unused(locked.context, row, rotation)
+    _end(locked, rotation)
     LOG.info("cluster %s: %s is taken back", row.uuid, ca_rotation.NAME)
     return True
 
@@ -540,26 +586,6 @@ def _keep_machines(
                 view.name_of(owner),
                 replacement.renewal_patch(owner, None),
             )
-
-
-def release_machines(
-    operation: operations.Operation, machines: Iterable[view.Object]
-) -> None:
-    """Remove the hook of earlier versions, unless the cluster is frozen.
-
-    :raises ManagementError: a hook may be left; the next poll tries again
-    """
-    rt, change = operation.runtime, {"annotations": {_OLD_HOOK: None}}
-    for each in machines:
-        if _OLD_HOOK in view.annotations_of(each):
-            with contextlib.suppress(errors.Frozen):
-                rt.maintenance.check()
-                place = (
-                    kinds.MACHINE,
-                    operation.namespace,
-                    view.name_of(each),
-                )
-                rt.management.patch(*place, {"metadata": change})
 
 
 def with_step(

@@ -135,11 +135,11 @@ class CertificatesTest(base.FlowTestCase):
         with mock.patch.object(manager, "store_cert", side_effect=error):
             refused = self.assertRaises(
                 errors.CloudError,
-                certificates.store,
+                certificates.copy,
                 self.context,
                 row,
-                *authority[:1],
-                authority,
+                row.ca_cert_ref,
+                "both",
             )
         self.assertEqual(
             "Magnum's certificate store took no CA. (builtins.Exception) "

@@ -73,10 +73,20 @@ _KILLED = {
 
 #: The key of all that is new: making keys takes most of a test's time.
 _new_key = functools.lru_cache(rsa.generate_private_key)
-_NEW = {
-    name: functools.lru_cache(getattr(operations, name))
+_REAL = {
+    name: getattr(operations, name)
     for name in ("generate_ca_certificate", "generate_client_certificate")
 }
+
+
+@functools.lru_cache
+def _generated(name: str, number: int, *args: Any, **options: Any) -> Any:
+    """Certificates of one rotation; those of the next one are newer."""
+    later = _now() + datetime.timedelta(hours=number)
+    clock = mock.Mock(timedelta=datetime.timedelta)
+    clock.datetime.today.return_value = later.replace(tzinfo=None)
+    with mock.patch.object(operations, "datetime", clock):
+        return _REAL[name](*args, **options)
 
 
 def _now() -> datetime.datetime:
@@ -93,11 +103,20 @@ class RotationTestCase(base.FlowTestCase):
         self.etcd = self.pair("etcd")
         self.references = rows.references(self.row())
         self.kubeconfig()
-        for name, cached in _NEW.items():
-            self.useFixture(fixtures.MockPatchObject(operations, name, cached))
+        self.rotations = 0
+        for name in _REAL:
+            self.useFixture(
+                fixtures.MockPatchObject(
+                    operations, name, functools.partial(self.generated, name)
+                )
+            )
         self.useFixture(
             fixtures.MockPatchObject(rsa, "generate_private_key", _new_key)
         )
+
+    def generated(self, name: str, *args: Any, **options: Any) -> Any:
+        """Certificates of this rotation."""
+        return _generated(name, self.rotations, *args, **options)
 
     def pair(self, purpose: str) -> tuple[str, str]:
         """Certificates, or public keys, and the key of a Secret."""
@@ -124,6 +143,7 @@ class RotationTestCase(base.FlowTestCase):
 
     def rotate_ca(self) -> None:
         """``coe ca rotate``, through Magnum's handler."""
+        self.rotations += 1
         ca_conductor.Handler().rotate_ca_certificate(self.context, self.row())
 
     def tick(self) -> list[str]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields of rendered objects that let the autoscaler start from no node.
+"""Fields of rendered objects for the autoscaler: nodes and counts of groups.
 
 The autoscaler plans with a node of the group. Without one it reads annotations
 of the MachineDeployment, and then the group's machine template. The chart
@@ -11,6 +11,10 @@ any more. Source: ``InstanceCapacity``, ``Labels`` and ``Taints`` in
 
 Cluster API copies these annotations to MachineSets and replaces no machine for
 them: they are no part of the template of machines.
+
+The chart leaves the count out, and Cluster API then starts a group with its
+minimum. It keeps the count that a group has when helm takes the field away
+again (``calculateMachineDeploymentReplicas`` in its webhook).
 """
 
 from __future__ import annotations
@@ -23,6 +27,9 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
 
 _PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
+
+#: Label of a MachineDeployment: the chart's name of its group.
+GROUP_LABEL = "capi.stackhpc.com/node-group"
 
 #: What the autoscaler's Role lacks.
 RULES = (
@@ -38,6 +45,25 @@ def scaled(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the items of ``nodeGroups`` whose count the autoscaler owns."""
     groups = values.get("nodeGroups") or ()
     return [each for each in groups if each.get("autoscale")]
+
+
+def set_count(
+    group: Mapping[str, Any], asked: int | None, live: int | None
+) -> int | None:
+    """Return the count that helm has to set; None: the autoscaler decides.
+
+    The autoscaler leaves a group alone whose count is outside its bounds.
+
+    :param group: an item of ``nodeGroups`` that is scaled
+    :param asked: the count that the user asked for; None: it is refused
+    :param live: the count of its MachineDeployment; None: there is none
+    """
+    count = asked if live is None else live
+    if count is None:
+        return None
+    least, most = group["machineCountMin"], group["machineCountMax"]
+    within = min(max(int(least), count), int(most))
+    return None if within == live else within
 
 
 def capacity(group: Mapping[str, Any]) -> dict[str, str]:
@@ -63,7 +89,7 @@ def capacity(group: Mapping[str, Any]) -> dict[str, str]:
 def _labels(group: Mapping[str, Any]) -> Iterator[str]:
     """Yield the labels of a node; the last two are the cloud provider's."""
     labels = {
-        "capi.stackhpc.com/node-group": group["name"],
+        GROUP_LABEL: group["name"],
         **(group.get("nodeLabels") or {}),
         "node.kubernetes.io/instance-type": group.get("machineFlavor"),
         "topology.kubernetes.io/zone": group.get("failureDomain"),

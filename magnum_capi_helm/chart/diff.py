@@ -231,6 +231,9 @@ _FOREIGN = {
     "OpenStackCluster": ("controlPlaneEndpoint",),
 }
 
+#: Annotation of a MachineDeployment that the autoscaler scales.
+_SCALED = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+
 #: Named by a hash of their content: they are there or not, and can't be
 #: changed.
 _IMMUTABLE_KINDS = frozenset(
@@ -262,9 +265,12 @@ def find_drift(manifest: Object, live: Object) -> dict[str, Any]:
     if not is_custom(manifest) or kind in _IMMUTABLE_KINDS:
         return {}
     wanted = _without(manifest, ("apiVersion", "kind", "metadata", "status"))
-    if kind in _FOREIGN and "spec" in wanted:
-        wanted["spec"] = _without(wanted["spec"], _FOREIGN[kind])
     metadata = manifest.get("metadata") or {}
+    foreign = _FOREIGN.get(kind, ())
+    if _SCALED in (metadata.get("annotations") or {}):
+        foreign = ("replicas",)  # with which the group began
+    if foreign and "spec" in wanted:
+        wanted["spec"] = _without(wanted["spec"], foreign)
     wanted["metadata"] = {
         key: metadata[key] for key in _METADATA if metadata.get(key)
     }

@@ -29,8 +29,8 @@ class Patch(NamedTuple):
     :param field: dotted path in the object
     :param label: ``key=value`` of the objects; empty: all of the kind
     :param text: the part of the field that the value replaces. Without it the
-        value is added to what objects with the label have, and replaces what
-        all of a kind have
+        value is added to what objects with the label have; a number, and what
+        is for all of a kind, replaces it
     :param old: dotted path of what moves to the field, if it is there, in
         place of the value
     """
@@ -79,10 +79,15 @@ def _row(
     return Row(value, versions.Range(**charts), Patch(value=by, **more))
 
 
-def wanted(values: Mapping[str, Any], version: str) -> tuple[Patch, ...]:
+def wanted(
+    values: Mapping[str, Any],
+    version: str,
+    counts: Mapping[str, int] | None = None,
+) -> tuple[Patch, ...]:
     """Return the patches of a release.
 
     :param version: of its chart
+    :param counts: of autoscaled groups whose count helm sets, by their names
     """
     of_table = (
         row.patch._replace(value=row.patch.value or value)
@@ -90,20 +95,25 @@ def wanted(values: Mapping[str, Any], version: str) -> tuple[Patch, ...]:
         if version in row.charts
         and (value := topic.value_at(values, row.value))
     )
-    return (*of_table, *_for_autoscaler(values))
+    return (*of_table, *_for_autoscaler(values, counts or {}))
 
 
-def _for_autoscaler(values: Mapping[str, Any]) -> Iterator[Patch]:
+def _for_autoscaler(
+    values: Mapping[str, Any], counts: Mapping[str, int]
+) -> Iterator[Patch]:
     groups = autoscaler.scaled(values)
     if groups:
         label = "capi.stackhpc.com/component=autoscaler"
         yield Patch("Role", "rules", autoscaler.RULES, label)
     for each in groups:
-        if notes := autoscaler.capacity(each):
-            label = f"capi.stackhpc.com/node-group={each['name']}"
-            yield Patch(
-                "MachineDeployment", "metadata.annotations", notes, label
-            )
+        label = f"{autoscaler.GROUP_LABEL}={each['name']}"
+        fields = {
+            "metadata.annotations": autoscaler.capacity(each) or None,
+            "spec.replicas": counts.get(each["name"]),
+        }
+        for field, value in fields.items():
+            if value is not None:
+                yield Patch("MachineDeployment", field, value, label)
 
 
 def applied(
@@ -164,7 +174,7 @@ def _value(patch: Patch, before: Any) -> Any:
     new = patch.value
     if patch.text:
         return str(before).replace(patch.text, new)
-    if not patch.label:
+    if not patch.label or isinstance(new, int):
         return new
     if isinstance(new, Mapping):
         return {**(before or {}), **new}

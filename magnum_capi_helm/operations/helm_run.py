@@ -23,6 +23,7 @@ import time
 
 from oslo_log import log
 
+from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import patches
@@ -34,6 +35,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
@@ -48,6 +50,7 @@ def upgrade(
     release: releases.Release,
     desired: desired_state.DesiredState,
     revisions: releases.Revisions,
+    counts: Mapping[str, int],
     within: float | None,
 ) -> bool:
     """Run ``helm upgrade --install``.
@@ -55,6 +58,7 @@ def upgrade(
     If helm fails, the revision that it began is given up.
 
     :param revisions: those before it
+    :param counts: from :func:`counts_to_set`
     :param within: seconds for all of it; None: helm's own deadline
     :returns: whether API versions in helm's record were changed
     :raises HelmError: as helm says
@@ -73,7 +77,9 @@ def upgrade(
             stamped,
             within=end and max(end - time.monotonic(), 1.0),
             convert=rt.converted_groups,
-            patch=patches.wanted(desired.values, desired.chart.version),
+            patch=patches.wanted(
+                desired.values, desired.chart.version, counts
+            ),
         )
 
     try:
@@ -92,6 +98,33 @@ def upgrade(
         raise
     LOG.info("release %s in %s: helm %.3f s", name, namespace, seconds)
     return migrated
+
+
+def counts_to_set(
+    release: releases.Release,
+    desired: desired_state.DesiredState,
+    rows_now: requested_groups.Rows,
+) -> dict[str, int]:
+    """Return the counts that helm sets in autoscaled groups, by their names.
+
+    Only those that no autoscaler chose: of new groups, and outside of bounds.
+
+    :raises ManagementError: the live counts can't be read
+    """
+    rt, (namespace, owner) = release.runtime, release.scope
+    existing = values.group_names(desired.values)
+    asked, counts = rows_now.known_as(existing).counts(), {}
+    for each in autoscaler.scaled(desired.values):
+        name = str(each["name"])
+        deployment = names.machine_deployment(owner, name)
+        found = rt.management.get(
+            kinds.MACHINE_DEPLOYMENT, namespace, deployment
+        )
+        live = view.spec_of(found).get("replicas")
+        count = autoscaler.set_count(each, asked.get(name), live)
+        if count is not None:
+            counts[name] = count
+    return counts
 
 
 def uninstall(release: releases.Release) -> None:

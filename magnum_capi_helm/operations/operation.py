@@ -424,13 +424,14 @@ class Locked(Operation):
         if changes_only and not stored.differs(planned):
             return False
         self._guard(planned, rows_now, revisions)
+        counts = helm_run.counts_to_set(self, planned, rows_now)
         changed = planned is not stored.desired
         if changed:
             self.store(planned)
             pending_requests.forget_applied(
                 self, rows_now, planned, stored.requests
             )
-        migrated = helm_run.upgrade(self, planned, revisions, within)
+        migrated = helm_run.upgrade(self, planned, revisions, counts, within)
         # Asked for once more, or after a failure: helm alone does not look.
         # Nor does it see that two versions of an API spell a field in two
         # ways.

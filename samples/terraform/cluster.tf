@@ -59,7 +59,7 @@ resource "openstack_containerinfra_cluster_v1" "web" {
   cluster_template_id = openstack_containerinfra_clustertemplate_v1.k8s[var.template].id
   keypair             = var.keypair
   master_count        = 1
-  node_count          = 1
+  node_count          = 2
   floating_ip_enabled = true
   merge_labels        = true
   labels = {
@@ -77,7 +77,7 @@ resource "openstack_containerinfra_cluster_v1" "web" {
 resource "openstack_containerinfra_nodegroup_v1" "batch" {
   cluster_id     = openstack_containerinfra_cluster_v1.web.id
   name           = "batch"
-  node_count     = 1
+  node_count     = 2
   min_node_count = 1
   max_node_count = 3
 

@@ -18,6 +18,7 @@ import uuid
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import selectors
+from magnum_capi_helm.tests.fakes import webhooks
 
 Object: TypeAlias = dict[str, Any]
 Names: TypeAlias = list[str]
@@ -87,6 +88,7 @@ class ApiServer:
                 generation=1,
                 creationTimestamp=self.stamp,
             )
+            webhooks.set_defaults(None, new)
             return self._keep(key, new)
 
     def replace(self, kind: kinds.Kind, obj: Object) -> Object:
@@ -181,6 +183,7 @@ class ApiServer:
             if field in old["metadata"]:
                 new["metadata"][field] = old["metadata"][field]
         new.update(apiVersion=old["apiVersion"], kind=old["kind"])
+        webhooks.set_defaults(old, new)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if new == old:
             return _copied(old)

@@ -232,7 +232,7 @@ class ClusterApi:
         """All that is wanted is there, ready and reported."""
         self.settle_infrastructure()
         for group in self._groups():
-            count = group["spec"].setdefault("replicas", 1)
+            count = group["spec"]["replicas"]
             self._machines.settle(group, count)
             self._report(group, ready=count)
         for kind in _ADDONS:

@@ -11,6 +11,7 @@ from oslotest import base
 
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import diff
+from magnum_capi_helm.status import view
 
 DEPLOYMENT: dict[str, Any] = {
     "kind": "MachineDeployment",
@@ -403,8 +404,13 @@ class DriftTest(base.BaseTestCase):
 
     def test_a_group_of_the_autoscaler_keeps_its_count(self) -> None:
         scaled = deployment()
+        scaled["metadata"]["annotations"] = {view.AUTOSCALER_ANNOTATION: "9"}
+        found = live(replicas=9)
+        found["metadata"]["annotations"] = {view.AUTOSCALER_ANNOTATION: "9"}
+        # With and without the count that it began with.
+        self.assertEqual({}, diff.find_drift(scaled, found))
         del scaled["spec"]["replicas"]
-        self.assertEqual({}, diff.find_drift(scaled, live(replicas=9)))
+        self.assertEqual({}, diff.find_drift(scaled, found))
 
     def test_labels_and_annotations_of_the_manifest(self) -> None:
         found = live()

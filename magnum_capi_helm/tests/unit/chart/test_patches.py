@@ -8,6 +8,7 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.model import errors
@@ -282,6 +283,43 @@ class AutoscalerTest(base.BaseTestCase):
             ],
             self._applied(_BURST, _OLD, _FIXED),
         )
+
+    def test_a_count_is_set_in_its_group_alone(self) -> None:
+        for count in (0, 3):
+            objects = [self._deployment("burst"), self._deployment("old")]
+            for each in objects:
+                each["spec"] = {"clusterName": "web"}
+            patch = patches.wanted(
+                {"nodeGroups": [_BURST, _OLD]}, "0.27.0", {"old": count}
+            )
+            of_groups = [e for e in patch if e.kind == "MachineDeployment"]
+            burst, old = patches.applied(objects, of_groups)
+            self.assertEqual({"clusterName": "web"}, burst["spec"])
+            self.assertEqual(
+                {"clusterName": "web", "replicas": count}, old["spec"]
+            )
+
+    def test_the_autoscaler_decides_within_its_bounds_alone(self) -> None:
+        bounds = {"machineCountMin": 2, "machineCountMax": 4}
+        rows: tuple[tuple[int, int | None, int | None], ...] = (
+            # asked, live, set
+            (3, None, 3),
+            (1, None, 2),
+            (9, None, 4),
+            (3, 2, None),
+            (2, 4, None),
+            (3, 0, 2),
+            (3, 1, 2),
+            (2, 5, 4),
+        )
+        for asked, live, count in rows:
+            self.assertEqual(
+                count,
+                autoscaler.set_count(bounds, asked, live),
+                f"{asked} {live}",
+            )
+        none = {"machineCountMin": 0, "machineCountMax": 4}
+        self.assertEqual(0, autoscaler.set_count(none, 0, None))
 
     def test_without_such_groups_nothing_changes(self) -> None:
         for groups in ([_FIXED], [], None):

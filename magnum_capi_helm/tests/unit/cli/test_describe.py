@@ -291,7 +291,7 @@ class AutoscalerTest(described.DescribeTestCase):
         self.describe()
         printed = self.printed()
         self.assertIn("── autoscaler R-autoscaler: ready", printed)
-        self.assertIn("1 of 1 ready, autoscaled from 1 to 5): ready", printed)
+        self.assertIn("2 of 2 ready, autoscaled from 1 to 5): ready", printed)
 
     def test_one_that_stopped_says_why(self) -> None:
         key = (kinds.DEPLOYMENT, base.NAMESPACE, f"{base.RELEASE}-autoscaler")

@@ -10,11 +10,14 @@ from typing import Any
 
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 GROUP = "default-worker"
@@ -123,6 +126,106 @@ class FollowTest(ScaledTestCase):
         self.health_poll()
         self.assertEqual(5, self.count())
         self.assertEqual(1, len(self.fingerprints()))
+
+
+class StartTest(base.FlowTestCase):
+    """A group starts with the count that the user asked for."""
+
+    def start(self, count: int, minimum: int) -> None:
+        bounds = {"min_node_count": str(minimum)}
+        cluster = self.cluster(labels={**SCALED, **bounds})
+        self.handler.cluster_create(self.context, cluster, 1, count, 60)
+
+    def scale(self, count: int) -> None:
+        name = names.machine_deployment(base.RELEASE, GROUP)
+        self.server.patch(
+            kinds.MACHINE_DEPLOYMENT,
+            base.NAMESPACE,
+            name,
+            {"spec": {"replicas": count}},
+        )
+
+    def finish(self) -> None:
+        self.capi.settle()
+        self.poll()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+    def assert_started(self, count: int, minimum: int) -> None:
+        self.start(count, minimum)
+        self.assertEqual(count, self.replicas())
+        self.finish()
+        self.health_poll()
+        self.assertEqual(count, self.replicas())
+        self.assertEqual(count, self.groups()[GROUP].node_count)
+
+    def test_the_count_may_be_above_the_minimum(self) -> None:
+        self.assert_started(3, 1)
+
+    def test_the_count_may_be_above_a_minimum_of_0(self) -> None:
+        self.assert_started(2, 0)
+
+    def test_the_count_may_be_the_minimum(self) -> None:
+        self.assert_started(5, 5)
+
+    def test_the_autoscaler_owns_the_count_from_then_on(self) -> None:
+        self.start(3, 1)
+        self.finish()
+        for count in (5, 1):
+            self.scale(count)
+            self.change(GROUP, max_node_count=count + 5)
+            self.assertEqual(count, self.replicas())
+            self.capi.settle()
+            self.poll()
+            self.assertEqual("UPDATE_COMPLETE", self.row().status)
+            self.assertEqual(count, self.replicas())
+
+    def test_a_repair_leaves_the_count_to_the_autoscaler(self) -> None:
+        self.start(3, 1)
+        self.capi.settle()
+        self.scale(5)
+        plane = names.control_plane(base.RELEASE)
+        found = (kinds.CONTROL_PLANE, base.NAMESPACE, plane)
+        self.server.patch(*found, {"spec": {"replicas": 3}})
+        self.poll()
+        live: Any = self.server.get(*found)
+        self.assertEqual(1, live["spec"]["replicas"])
+        self.assertEqual(1, len(self.helm.upgrades))
+        self.assertEqual(5, self.replicas())
+
+    def test_a_poll_starts_it_after_a_conductor_died(self) -> None:
+        self.helm.outcomes = [helm.Outcome.KILLED]
+        self.assertRaises(management.Killed, self.start, 3, 1)
+        self.management.recover()
+        for seconds in (0, lease.DURATION + 1, 331):
+            self.plane.clock.advance(seconds)
+            self.poll()
+        self.assertEqual(3, self.replicas())
+        self.finish()
+
+    def test_a_new_nodegroup_does_so(self) -> None:
+        self.complete(labels=dict(SCALED))
+        self.add("burst", node_count=2, min_node_count=0, max_node_count=4)
+        self.assertEqual(2, self.replicas("burst"))
+
+
+class BoundsTest(ScaledTestCase):
+    """New bounds move a count that is outside of them."""
+
+    def test_the_live_count_moves_into_them(self) -> None:
+        for live, bounds, count in (
+            (2, {"min_node_count": 4}, 4),
+            (5, {"min_node_count": 1, "max_node_count": 3}, 3),
+            (2, {"max_node_count": 4}, 2),
+        ):
+            with self.subTest(**bounds):
+                self.scale(live)
+                self.change(GROUP, **bounds)
+                self.assertEqual(count, self.replicas())
+                self.capi.settle()
+                self.poll()
+                self.health_poll()
+                self.assertEqual("UPDATE_COMPLETE", self.row().status)
+                self.assertEqual(count, self.count())
 
 
 class FromZeroTest(ScaledTestCase):

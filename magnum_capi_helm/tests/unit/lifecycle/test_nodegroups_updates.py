@@ -201,8 +201,8 @@ class AutoscaledTest(UpdateTestCase):
         self.assertEqual(6, self.item()["machineCountMax"])
 
     def test_bounds_that_leave_no_choice_end_the_scaling(self) -> None:
-        self.change("gpu", min_node_count=1, max_node_count=1)
-        self.assertEqual(1, self.item()["machineCount"])
+        self.change("gpu", min_node_count=2, max_node_count=2)
+        self.assertEqual(2, self.item()["machineCount"])
         for key in ("autoscale", "machineCountMin", "machineCountMax"):
             self.assertNotIn(key, self.item())
         self.settle()

@@ -157,7 +157,7 @@ class Cloud:
     def flavor(self, ref: str) -> cluster_spec.Flavor:
         """Return the flavor, by UUID or name.
 
-        :raises InvalidInput: not there, or too small for a node
+        :raises InvalidInput: not there
         """
         for flavor in self._flavors():
             if ref in (flavor.id, flavor.name):
@@ -166,18 +166,6 @@ class Cloud:
             if ref in self._former_flavors:
                 return self._former_flavors[ref]
             raise _absent("flavor", ref)
-        minimum = conf.CONF.capi_helm
-        if (
-            flavor.ram < minimum.minimum_flavor_ram
-            or flavor.vcpus < minimum.minimum_flavor_vcpus
-        ):
-            raise errors.InvalidInput(
-                "the flavor is too small: a node needs "
-                f"{minimum.minimum_flavor_vcpus} VCPUs and "
-                f"{minimum.minimum_flavor_ram} MiB. Flavor "
-                f"{errors.shown(flavor.name)} has {flavor.vcpus} VCPUs and "
-                f"{flavor.ram} MiB"
-            )
         return cluster_spec.Flavor(
             name=str(flavor.name),
             vcpus=int(flavor.vcpus),

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
+import operator
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,7 @@ def resolve(
     master = row.role == _MASTER
     with errors.in_field("master_flavor_id" if master else "flavor_id"):
         flavor = cloud.flavor(row.flavor_id)
+        _check_size(flavor, master)
     network.check_extra(group_labels, cloud)
     _check_references(row, group_labels, cloud)
     minimum, maximum = _bounds(row, group_labels)
@@ -210,6 +212,27 @@ def _number(version: str) -> str:
     """Return a version without ``v`` and without a builder's suffix."""
     match = _VERSION.fullmatch(version)
     return match["number"] if match else version
+
+
+#: VCPUs and MiB without which kubeadm makes no control plane
+#: (``ControlPlaneNumCPU`` and ``ControlPlaneMem`` of its constants).
+_KUBEADM = (2, 1700)
+
+
+def _check_size(flavor: cluster_spec.Flavor, master: bool) -> None:
+    """Refuse a flavor that is too small; a deleted one is not known."""
+    options = conf.CONF.capi_helm
+    needed = (options.minimum_flavor_vcpus, options.minimum_flavor_ram)
+    if master:
+        needed = tuple(map(max, needed, _KUBEADM))
+    size = (flavor.vcpus, flavor.ram)
+    if flavor.vcpus and any(map(operator.lt, size, needed)):
+        raise errors.InvalidInput(
+            "the flavor is too small: "
+            f"{'a control plane' if master else 'a node'} needs {needed[0]} "
+            f"VCPUs and {needed[1]} MiB. Flavor {errors.shown(flavor.name)} "
+            f"has {flavor.vcpus} VCPUs and {flavor.ram} MiB"
+        )
 
 
 def _check_root_disk(

@@ -159,6 +159,36 @@ class DisksTest(GroupsTestCase):
         )
         self.assertEqual(cluster_spec.Disk(20), found.boot_disk)
 
+    def test_a_flavor_is_large_enough_for_its_role(self) -> None:
+        # VCPUs and MiB, the operator's minimum, who may have the flavor.
+        rows: tuple[tuple[tuple[int, int], tuple[int, int], str], ...] = (
+            ((2, 2048), (2, 2048), "master worker"),
+            ((1, 2048), (2, 2048), ""),
+            ((2, 2047), (2, 2048), ""),
+            ((1, 512), (1, 512), "worker"),
+            ((2, 1700), (0, 0), "master worker"),
+            ((2, 1699), (0, 0), "worker"),
+            ((1, 1700), (0, 0), "worker"),
+            ((4, 4096), (8, 4096), ""),
+            # A flavor that Nova does not know any more.
+            ((0, 0), (2, 2048), "master worker"),
+        )
+        for size, minimum, fits in rows:
+            vcpus, ram = minimum
+            conf.CONF.set_override("minimum_flavor_vcpus", vcpus, "capi_helm")
+            conf.CONF.set_override("minimum_flavor_ram", ram, "capi_helm")
+            self.known.flavors["sized"] = cluster_spec.Flavor(
+                "sized", *size, 20
+            )
+            for role in ("master", "worker"):
+                if role in fits:
+                    self.resolve(role=role, flavor_id="sized")
+                else:
+                    self.assertIn(
+                        f"has {size[0]} VCPUs and {size[1]} MiB",
+                        self.refused(role=role, flavor_id="sized"),
+                    )
+
     def test_a_disk_that_the_image_does_not_fit_on(self) -> None:
         self.assertRegex(
             self.refused(flavor_id="tight"),

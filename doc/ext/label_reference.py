@@ -118,6 +118,8 @@ def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
     """Yield the fields of a declaration beside name and help."""
     if label.deprecated:
         yield "Deprecated", markup.text(label.deprecated)
+    for advice in label.retired.values():
+        yield "Deprecated", markup.text(advice)
     yield "Allowed", markup.text(label.rule)
     if (default := _default(label)) != _UNSET:
         yield "Default", default

@@ -26,12 +26,14 @@ INGRESS = TOPIC.choice(
     allowed="nginx or traefik; empty installs no ingress controller",
     ignore_case=True,
     help="Ingress controller to install. traefik needs a chart from 0.23.0 "
-    "on.",
+    "on. ingress-nginx is retired, gets no security fixes, and its last line "
+    "is for Kubernetes 1.35.",
     becomes=(
         "addons.ingress.enabled",
         "addons.ingress.nginx.enabled",
         "addons.ingress.traefik.enabled",
     ),
+    retired={"nginx": "nginx gets no security fixes; give traefik"},
 )
 DASHBOARD = TOPIC.switch(
     "kube_dashboard_enabled",

@@ -54,6 +54,7 @@ class Label(Generic[T]):
         value that differs from the default is refused
     :param harmless: ignored, not refused, on charts where it has no effect
     :param deprecated: its replacement; empty: not deprecated
+    :param retired: value in lower case -> why it is one to leave
     """
 
     name: str
@@ -68,7 +69,12 @@ class Label(Generic[T]):
     charts: tuple[versions.Range, ...] = versions.ALL
     harmless: bool = False
     deprecated: str = ""
+    retired: Mapping[str, str] = dataclasses.field(default_factory=dict)
     details: str = ""
+
+    def advice(self, value: str) -> str:
+        """Return what to do about a value that is deprecated, or ""."""
+        return self.deprecated or self.retired.get(value.lower(), "")
 
     @property
     def rule(self) -> str:

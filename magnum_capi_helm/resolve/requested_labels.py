@@ -186,12 +186,13 @@ def check_unknown(cluster: Any) -> None:
     """
     template = cluster.cluster_template.labels or {}
     own = _own(cluster.labels, template)
-    for name in sorted({*template, *own} & _BY_NAME.keys()):
-        if advice := _BY_NAME[name].deprecated:
+    given = {**template, **own}
+    for name in sorted(given.keys() & _BY_NAME.keys()):
+        if advice := _BY_NAME[name].advice(given[name]):
             _warn(cluster, f"label {name} is deprecated: {advice}")
     _refuse_or_warn(
         cluster,
-        *without_effect({**template, **own}).values(),
+        *without_effect(given).values(),
         *_misplaced(own, labels.Scope.CLUSTER),
     )
 

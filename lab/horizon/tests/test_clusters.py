@@ -35,7 +35,7 @@ class _ClusterCase(case.HorizonCase):
         for field, text in {"master_count": "1", **texts}.items():
             self.horizon.fill(field, text)
         self.horizon.step("Network")
-        self.horizon.choose("ingress_controller", "NGINX")
+        self.horizon.choose("ingress_controller", "Traefik")
         self.shot("network", ".modal-content")
         told = " ".join(self.horizon.submit())
         made = _CREATED.search(told)
@@ -121,7 +121,7 @@ class LifeTest(_ClusterCase):
             "auto_healing_enabled": "False",
             "auto_scaling_enabled": "False",
             "cert_manager_enabled": "true",
-            "ingress_controller": "nginx",
+            "ingress_controller": "traefik",
             "master_lb_floating_ip_enabled": "False",
             "kube_tag": "v1.34.2",
         }.items():

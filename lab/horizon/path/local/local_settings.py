@@ -51,7 +51,6 @@ MAGNUM_AVAILABLE_ADDONS = [
     },
 ]
 MAGNUM_INGRESS_CONTROLLERS = [
-    {"name": "NGINX", "labels": {"ingress_controller": "nginx"}},
     {"name": "Traefik", "labels": {"ingress_controller": "traefik"}},
 ]
 

@@ -137,6 +137,19 @@ class CreateTest(base.FlowTestCase):
             self.warnings(),
         )
 
+    def test_software_that_is_retired_is_logged(self) -> None:
+        self.create(
+            {"labels": {"ingress_controller": "NGINX"}},
+            labels={"ingress_controller": "NGINX"},
+        )
+        self.assertEqual(
+            [
+                f"WARNING cluster {base.UUID}: label ingress_controller is "
+                "deprecated: nginx gets no security fixes; give traefik"
+            ],
+            self.warnings(),
+        )
+
     def test_polls_do_not_warn_again(self) -> None:
         self.create(labels={"calico_tag": "v3.26.4"})
         self.capi.settle()

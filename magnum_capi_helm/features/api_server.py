@@ -80,6 +80,11 @@ LOAD_BALANCERS.check = _check_load_balancers
 
 TOPIC = topic.Topic("Kubernetes API")
 
+#: The one that CAPO's managed security group opens (``getSGControlPlaneHTTPS``
+#: in its ``securitygroups_rules.go``).
+_PORT = 6443
+#: Charts whose provider opens another one, as ``patches.yaml`` says.
+_OTHER_PORT = (versions.Range(since="0.24.0"),)
 _KUBEADM = "controlPlane.kubeadmConfigSpec"
 _BIND_PORT = "localAPIEndpoint.bindPort"
 
@@ -237,6 +242,32 @@ def _check_bare(cluster: cluster_spec.Cluster) -> None:
         )
 
 
+def check_port(api: cluster_spec.ApiServer, chart: str) -> None:
+    """Refuse a port that stays closed on the machines of a new cluster.
+
+    :raises InvalidInput: naming the field
+    """
+    if _opened(api.port) and not versions.applies(_OTHER_PORT, chart):
+        raise errors.InvalidInput(
+            f"apiserver_port: give {_PORT}, or a chart version that opens "
+            f"another port. It is {api.port}; charts "
+            f"{versions.describe(_OTHER_PORT)} do, and this is {chart}"
+        )
+
+
+def _opened(port: int | None) -> list[topic.Values]:
+    """Return the rules of the control plane's security group for a port."""
+    text = "Kubernetes API, apiserver_port"
+    rule = {
+        **dict.fromkeys(("name", "description"), text),
+        "direction": "ingress",
+        "etherType": "IPv4",
+        "protocol": "tcp",
+        **dict.fromkeys(("portRangeMin", "portRangeMax"), port),
+    }
+    return [] if port in (None, _PORT) else [rule]
+
+
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings, api = cluster.labels, cluster.api
     return {
@@ -250,6 +281,7 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         if cluster.chart.version in versions.Range(until="0.10.1")
         else None,
         "apiServer.port": api.port,
+        "apiServer.securityGroupRules": _opened(api.port),
         # The provider forwards the port to the machines unchanged, so the
         # API server has to listen on it.
         f"{_KUBEADM}.initConfiguration.{_BIND_PORT}": api.port,

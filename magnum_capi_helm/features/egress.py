@@ -175,6 +175,11 @@ _PREFIX = re.compile(_REGISTRY_HOST + _PATH + "/?")
 #: An address that can stand in a quoted string of any kind.
 _MIRROR_URL = re.compile(rf"https?://{_REGISTRY_HOST}(?:/[A-Za-z0-9._~/-]*)?")
 
+#: Words of a boolean, which Terraform sends where a field takes text. Those of
+#: the first kind mean that nothing is given.
+_NO = frozenset({"false", "no", "none", "null", "off"})
+_YES = frozenset({"true", "yes", "on"})
+
 #: Characters of a registry: containerd has a directory of its name.
 _LONGEST = 253
 
@@ -186,12 +191,22 @@ Mirrors: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 def is_registry(text: str) -> bool:
     """Return whether the text is ``host`` or ``host:port``."""
-    return len(text) <= _LONGEST and _REGISTRY.fullmatch(text) is not None
+    return len(text) <= _LONGEST and _names(text, _REGISTRY)
 
 
 def is_prefix(text: str) -> bool:
     """Return whether the text is ``host[:port][/path][/]``."""
-    return _PREFIX.fullmatch(text) is not None
+    return _names(text, _PREFIX)
+
+
+def _names(text: str, form: re.Pattern[str]) -> bool:
+    word = text.rstrip("/").lower()
+    return word not in _NO | _YES and form.fullmatch(text) is not None
+
+
+def given(text: str | None) -> str:
+    """Return a text, or "" for a word that means that nothing is given."""
+    return "" if (text or "").strip().lower() in _NO else text or ""
 
 
 class _Mirrors(label_types.TextType):
@@ -255,6 +270,7 @@ class _Prefix(label_types.TextType):
     allowed = "a registry, with or without a path"
 
     def __call__(self, value: str) -> str:
+        value = given(value)
         if value and not is_prefix(value):
             raise ValueError(f"{value!r} is not a registry")
         return value.rstrip("/")

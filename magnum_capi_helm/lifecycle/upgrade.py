@@ -62,7 +62,8 @@ def upgrade(
     :param operation: its row shows the outcome afterwards
     :param template: the row of the new template
     :param batch: machines of a worker group that roll at once; None: 1
-    :param nodegroup: a default group stands for the whole cluster
+    :param nodegroup: default-worker, which Magnum sends if the user names
+        none, stands for the whole cluster
     :raises NotSupported: it was refused; the rows are as they were
     """
     deadline = time.monotonic() + _ALL
@@ -131,6 +132,12 @@ def _check_idle(locked: operations.Locked) -> None:
 def _plan(
     locked: operations.Locked, template: Any, batch: int | None, nodegroup: Any
 ) -> upgrade_plan.Plan:
+    if nodegroup is not None and nodegroup.role == "master":
+        raise errors.NotSupported(
+            "nodegroup: the control plane can't be upgraded alone by this "
+            "version of the driver; upgrade the whole cluster, without "
+            f"--nodegroup. It is {errors.shown(nodegroup.name)}"
+        )
     current = release_change.read(locked)
     cloud = catalogue.Cloud(locked.session())
     if nodegroup is None or nodegroup.is_default:

@@ -185,6 +185,7 @@ def plan_cluster(
     upgrade_rules.check_template(
         template.driver, template.coe, template.server_type, template.name
     )
+    resolve_cluster.check_template(template)
     change = _change_template(current, template)
     requested_labels.check_unknown_of_template(change.row)
     cluster, built = _resolve(current, change.row, cloud)

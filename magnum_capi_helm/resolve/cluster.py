@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
+from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.kubernetes import location
@@ -38,15 +39,36 @@ def resolve(
     :raises InvalidInput: the user can correct it
     :raises CloudError: OpenStack did not answer
     """
+    check_template(cluster.cluster_template)
     requested_labels.check_unknown(cluster)
     cluster_labels = requested_labels.cluster_labels(cluster)
     chart = requested_labels.wanted_chart(cluster_labels)
-    if _api_server(cluster, cluster_labels).load_balancer:
+    api = _api_server(cluster, cluster_labels)
+    api_server.check_port(api, chart.version)
+    if api.load_balancer:
         _check_balancer(cluster_labels, cloud)
     resolved = look_up(cluster, cluster_labels, chart, cloud, release)
     if resolved.api.load_balancer:
         return network.with_balancers_network(resolved, cloud)
     return resolved
+
+
+def check_template(template: Any) -> None:
+    """Refuse a template whose clusters work and can't be used.
+
+    Clients write a kubeconfig without certificates for it, and Magnum rotates
+    no CA (python-magnumclient's ``_config_cluster_kubernetes``, Magnum's
+    ``controllers/v1/certificate.py``).
+
+    :raises InvalidInput: naming the field
+    """
+    if template.tls_disabled:
+        raise errors.InvalidInput(
+            "tls_disabled: choose a template without it, since the Kubernetes "
+            "API always has TLS and `openstack coe cluster config` would "
+            f"leave the certificates out. It is true in cluster template "
+            f"{errors.shown(template.name)}"
+        )
 
 
 #: Label -> the question to the cloud for its allowed values.
@@ -154,7 +176,7 @@ def _outline(
         template=template.name or "",
         api=_api_server(cluster, cluster_labels),
         proxy=_proxy(template),
-        insecure_registry=template.insecure_registry or None,
+        insecure_registry=egress.given(template.insecure_registry) or None,
         site=operator_files.site(cluster_labels),
         namespace=location.namespace(cluster.project_id),
     )

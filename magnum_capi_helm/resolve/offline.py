@@ -52,6 +52,7 @@ _TEMPLATE: _Fields = {
     "no_proxy": (_TEXT, None),
     "insecure_registry": (_TEXT, None),
     "apiserver_port": (_NUMBER, None),
+    "tls_disabled": (_BOOLEAN, False),
     "floating_ip_enabled": (_BOOLEAN, True),
     "master_lb_enabled": (_BOOLEAN, False),
 }

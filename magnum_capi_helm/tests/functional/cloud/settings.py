@@ -420,9 +420,9 @@ OWN = (
         "template apiserver_port",
         "8443",
         "rule",
-        "controlplane Kubernetes API",
+        "controlplane Kubernetes API, apiserver_port",
         "port_range_max",
-        6443,
+        8443,
     ),
     Row(
         "template fixed_network",

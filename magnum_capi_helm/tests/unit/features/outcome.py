@@ -99,6 +99,7 @@ def resolved(given: dict[str, str]) -> cluster_spec.Cluster:
         dns_nameserver=None,
         insecure_registry=None,
         apiserver_port=None,
+        tls_disabled=False,
         http_proxy=None,
         https_proxy=None,
         no_proxy=None,

@@ -8,6 +8,7 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.model import cluster_spec
@@ -210,6 +211,17 @@ class ApiServerTest(base.BaseTestCase):
                     "loadBalancerProvider": "amphora",
                     "associateFloatingIP": True,
                     "port": 8443,
+                    "securityGroupRules": [
+                        {
+                            "name": "Kubernetes API, apiserver_port",
+                            "description": "Kubernetes API, apiserver_port",
+                            "direction": "ingress",
+                            "etherType": "IPv4",
+                            "protocol": "tcp",
+                            "portRangeMin": 8443,
+                            "portRangeMax": 8443,
+                        }
+                    ],
                 },
                 "controlPlane": {
                     "kubeadmConfigSpec": {
@@ -222,6 +234,28 @@ class ApiServerTest(base.BaseTestCase):
                 specs.cluster(api=cluster_spec.ApiServer(port=8443))
             ),
         )
+
+    def test_the_port_that_the_provider_opens_needs_no_rule(self) -> None:
+        for port in (None, 6443):
+            api = cluster_spec.ApiServer(port=port)
+            self.assertNotIn("securityGroupRules", _server(api=api))
+
+    def test_another_port_needs_a_chart_whose_provider_opens_it(self) -> None:
+        [row] = [
+            each
+            for each in patches.table()
+            if each.value == "apiServer.securityGroupRules"
+        ]
+        for version in versions.known_charts():
+            api_server.check_port(cluster_spec.ApiServer(port=6443), version)
+            try:
+                api_server.check_port(
+                    cluster_spec.ApiServer(port=8443), version
+                )
+            except errors.InvalidInput:
+                self.assertNotIn(version, row.charts)
+            else:
+                self.assertIn(version, row.charts)
 
     def test_the_port_has_a_place_of_its_own_in_each_phase(self) -> None:
         cluster = specs.cluster(

@@ -190,6 +190,20 @@ class InsecureRegistryTest(base.BaseTestCase):
                 str(error),
             )
 
+    def test_words_of_a_boolean_are_no_registry(self) -> None:
+        for word in ("true", "YES", "on"):
+            for check in (egress.is_registry, egress.is_prefix):
+                self.assertFalse(check(word), word)
+            self.assertEqual(word, egress.given(word))
+            self.assertRaises(errors.LabelError, egress.PREFIX.parse, word)
+        for word in ("false", "False", "no", "none", "null", "OFF", ""):
+            self.assertEqual("", egress.given(word))
+            self.assertEqual("", egress.PREFIX.parse(word))
+        self.assertEqual("", egress.given(None))
+        for registry in ("none.example.org", "true:5000", "on/images"):
+            self.assertTrue(egress.is_prefix(registry))
+            self.assertEqual(registry, egress.given(registry))
+
     def test_a_registry_and_none_at_all_pass(self) -> None:
         egress.REGISTRIES.check(specs.cluster())
         egress.REGISTRIES.check(specs.cluster(insecure_registry="reg:5000"))

@@ -43,6 +43,11 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
         "capi_helm_chart_version is 0.26.1",
     ),
     ({"image_id": "bare"}, "image_id: the image has no property kube_version"),
+    (
+        {"tls_disabled": True, "name": "bare"},
+        "tls_disabled: choose a template without it, since the Kubernetes API "
+        "always has TLS",
+    ),
     ({"image_id": "gone"}, "image_id: there is no such image"),
     ({"flavor_id": "gone"}, "flavor_id: there is no such flavor"),
     (
@@ -58,6 +63,25 @@ class RefusalTest(upgrading.UpgradeTestCase):
     def test_templates_that_do_not_fit(self) -> None:
         for fields, text in _TEMPLATES:
             self.assertIn(text, self.refused(self.template(**fields)))
+
+    def test_the_control_plane_alone(self) -> None:
+        self.assertEqual(
+            "nodegroup: the control plane can't be upgraded alone by this "
+            "version of the driver; upgrade the whole cluster, without "
+            "--nodegroup. It is 'default-master'",
+            self.refused(
+                self.template(image_id="ubuntu-1.35"),
+                nodegroup="default-master",
+            ),
+        )
+
+    def test_a_control_plane_that_kubeadm_would_refuse(self) -> None:
+        conf.CONF.set_override("minimum_flavor_vcpus", 1, "capi_helm")
+        self.assertIn(
+            "master_flavor_id: the flavor is too small: a control plane needs "
+            "2 VCPUs and 2048 MiB. Flavor 'm1.tiny' has 1 VCPUs and 4096 MiB",
+            self.refused(self.template(master_flavor_id="m1.tiny")),
+        )
 
     def test_another_operation_under_way(self) -> None:
         with self.busy():

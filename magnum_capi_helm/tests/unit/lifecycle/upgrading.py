@@ -47,7 +47,12 @@ class UpgradeTestCase(base.NodegroupTestCase):
         images["bare"] = cluster_spec.Image("i-b", "bare", "", "ubuntu")
         return fake_cloud.FakeCloud(
             images=images,
-            flavors={name: name for name in ("m1.medium", "m1.large", "own")},
+            flavors={
+                "m1.medium": "m1.medium",
+                "m1.large": "m1.large",
+                "m1.tiny": cluster_spec.Flavor("m1.tiny", 1, 4096, 20),
+                "own": "own",
+            },
             networks={"public": "net-1", "other": "net-2"},
             types=("slow", "fast"),
         )

@@ -128,6 +128,18 @@ FAMILIES: bad_inputs.Table = {
 }
 
 API: bad_inputs.Table = {
+    "a template for clients that use no certificates": bad_inputs.Input(
+        "tls_disabled: choose a template without it, since the Kubernetes API "
+        "always has TLS and `openstack coe cluster config` would leave the "
+        "certificates out. It is true in cluster template 'bare'",
+        template={"tls_disabled": True, "name": "bare"},
+    ),
+    "a port that the provider of the chart does not open": bad_inputs.Input(
+        "apiserver_port: give 6443, or a chart version that opens another "
+        "port. It is 8443; charts 0.24.0 and later do, and this is 0.23.0",
+        template={"apiserver_port": 8443},
+        chart="0.23.0",
+    ),
     "three masters and no load balancer": bad_inputs.Input(
         "master_count=3: without a load balancer the floating IP leads to "
         "one machine; give master_count=1, or master_lb_enabled",

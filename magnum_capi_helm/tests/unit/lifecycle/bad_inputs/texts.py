@@ -21,6 +21,11 @@ SYNTAX: bad_inputs.Table = {
         "registry }}'",
         template={"insecure_registry": "{{ registry }}"},
     ),
+    "registry: yes": bad_inputs.Input(
+        "insecure_registry: give a registry as host or host:port. It is "
+        "'True'",
+        template={"insecure_registry": "True"},
+    ),
     "mirror: backquotes": bad_inputs.Input(
         "label registry_mirrors: give registry=URL pairs between commas or "
         "spaces; registry=none, or none alone, for no mirror. It is "

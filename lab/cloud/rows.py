@@ -88,6 +88,7 @@ _UNNAMED = (
 
 #: Kind and name of rows that stay -> why.
 EXCUSED = {
+    # Neutron allows no other group of this name.
     ("security groups", "default"): "Neutron makes one for each project",
 }
 

@@ -25,7 +25,6 @@ _TABLES = {
     "cluster rows": "SELECT uuid FROM cluster",
     "node group rows": "SELECT uuid FROM nodegroup",
 }
-_OTHERS = "deployments,serviceaccounts,roles,rolebindings,configmaps"
 
 
 def look() -> Look:
@@ -36,7 +35,7 @@ def look() -> Look:
         "helm releases": _names(s for s in secrets if s["type"] == _HELM),
         "Secrets": _names(s for s in secrets if s["type"] != _HELM),
         "Leases": _names(kube.get("leases", "--all-namespaces")),
-        "other Kubernetes objects": _names(_others()),
+        "other Kubernetes objects": _names(kube.other_objects()),
     }
     return {**found, **_rows(), **_openstack()}
 
@@ -56,15 +55,6 @@ def _openstack() -> dict[str, frozenset[str]]:
 
 def _names(items: Iterable[dict[str, Any]]) -> frozenset[str]:
     return frozenset(map(kube.identity, items))
-
-
-def _others() -> list[dict[str, Any]]:
-    """Less what every namespace gets: the project's namespace stays."""
-    return [
-        item
-        for item in kube.get(_OTHERS, "--all-namespaces")
-        if item["metadata"]["name"] not in ("default", "kube-root-ca.crt")
-    ]
 
 
 def _rows() -> dict[str, frozenset[str]]:

@@ -92,25 +92,29 @@ def manifest(
     text = (here / "permissions.yaml").read_text(encoding="utf-8")
     if prefixes:
         text = text.replace(_PREFIX, f"({'|'.join(prefixes)})")
-    objects = []
-    for name in namespaces:
-        marked = {"name": name, "labels": LABELS}
-        objects += [
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": marked},
-            {
-                "apiVersion": f"{_RBAC}/v1",
-                "kind": "RoleBinding",
-                **_binding(name),
-            },
-        ]
+    objects = [each for name in namespaces for each in of_project(name)]
     if not objects:
         return text
     return f"{text}---\n{yaml.safe_dump_all(objects, sort_keys=False)}"
 
 
-def _binding(namespace: str) -> client.Object:
-    return {
-        "metadata": {"name": _USER, "namespace": namespace},
+def of_project(name: str) -> tuple[client.Object, client.Object]:
+    """Return a project's namespace and the binding of the driver's role.
+
+    A project's first cluster brings them, and they stay without clusters.
+    Everything else that the driver or helm makes goes with its cluster.
+
+    :param name: of the namespace
+    """
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {**LABELS}},
+    }
+    binding = {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": _USER, "namespace": name},
         "roleRef": {
             "apiGroup": _RBAC,
             "kind": "ClusterRole",
@@ -120,6 +124,7 @@ def _binding(namespace: str) -> client.Object:
             {"kind": "ServiceAccount", "name": _USER, "namespace": _USER}
         ],
     }
+    return namespace, binding
 
 
 def grant(management: client.Client, namespace: str) -> None:
@@ -134,8 +139,9 @@ def grant(management: client.Client, namespace: str) -> None:
     wanted = Permission("", "secrets", "create", namespace=namespace)
     if _allowed(management, wanted):
         return
+    _, binding = of_project(namespace)
     with contextlib.suppress(errors.Conflict):
-        management.create(_ROLE_BINDING, _binding(namespace))
+        management.create(_ROLE_BINDING, binding)
     for _ in range(_TRIES):
         # The authorizer learns of it a moment later.
         if _allowed(management, wanted):
@@ -197,7 +203,8 @@ def is_unguarded(management: client.Client) -> bool:
 
     :raises ManagementUnreachable: no answer
     """
-    return not _is_refused(management, _ROLE_BINDING, _binding(_FOREIGN))
+    _, binding = of_project(_FOREIGN)
+    return not _is_refused(management, _ROLE_BINDING, binding)
 
 
 def refused(
@@ -212,13 +219,13 @@ def refused(
     :raises ManagementUnreachable: no answer
     """
     name = names.namespace(prefix, "check")
-    new = {"metadata": {"name": name, "labels": LABELS}}
+    new, _ = of_project(name)
     make = Permission("", "namespaces", "create", name)
     refusals = [make] if _is_refused(management, kinds.NAMESPACE, new) else []
     return refusals + [
         Permission(_RBAC, "rolebindings", "create", namespace=each)
         for each in sorted(namespaces)
-        if _is_refused(management, _ROLE_BINDING, _binding(each))
+        if _is_refused(management, _ROLE_BINDING, of_project(each)[1])
     ]
 
 

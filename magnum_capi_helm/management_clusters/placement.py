@@ -281,8 +281,8 @@ def ensure_namespace(
     region = conf.CONF.capi_helm.region_name
     mark = {REGION_LABEL: region} if region else {}
     if existing is None:
-        labels = {**permissions.LABELS, **mark}
-        existing = {"metadata": {"name": name, "labels": labels}}
+        existing, _ = permissions.of_project(name)
+        existing["metadata"]["labels"].update(mark)
         try:
             rt.management.create(kinds.NAMESPACE, existing)
         except errors.Conflict:

@@ -52,12 +52,17 @@ def parser() -> argparse.ArgumentParser:
     _single(add)
     _fault(add)
     _down(add)
-    add("wipe", "stop all services and remove all state")
+    wipe = add("wipe", "stop all services and remove all state")
+    wipe.add_argument(
+        "--keep-built",
+        action="store_true",
+        help="leave programs and packages: the next up makes a new cloud",
+    )
     return top
 
 
 def _test(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    test = add("test", "run the tests of the project")
+    test = add("test", "run the demo and the tests on a new cloud")
     part = test.add_mutually_exclusive_group()
     part.add_argument(
         "--all",

@@ -126,7 +126,7 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
         case "wipe":
             from lab.commands import down
 
-            down.wipe()
+            down.wipe(keep_built=options.keep_built)
         case "rows":
             from lab.commands import rows
 

@@ -12,22 +12,10 @@ import os
 import pathlib
 import shutil
 
+from lab import built
 from lab import layout
-from lab import predecessor
 
 STATE = layout.STATE / "second"
-#: Folders that a build makes and no service writes to.
-_BUILT = (
-    layout.BIN,
-    layout.VENV,
-    layout.TOX_VENV,
-    layout.CRDS,
-    layout.HURRIED,
-    layout.CHARTS,
-    predecessor.FOLDER,
-)
-#: Stamps of steps that build; those of other steps are about databases.
-_BUILD_STAMPS = ("program-*", "crds", "chart", "tox")
 _TOOLS = ("unshare", "ip")
 _ENTER = 'ip link set lo up && exec "$@"'
 
@@ -42,16 +30,15 @@ def prepare() -> None:
 
     Files are hard links, so this takes no space and about a second.
     """
-    for folder in _BUILT:
+    for folder in built.FOLDERS:
         target = STATE / folder.name
         shutil.rmtree(target, ignore_errors=True)
         if folder.exists():
             shutil.copytree(folder, target, symlinks=True, copy_function=_link)
     stamps = STATE / layout.STAMPS.name
     stamps.mkdir(parents=True, exist_ok=True)
-    for pattern in _BUILD_STAMPS:
-        for path in layout.STAMPS.glob(pattern):
-            shutil.copyfile(path, stamps / path.name)
+    for path in built.stamps():
+        shutil.copyfile(path, stamps / path.name)
 
 
 def _link(source: str, target: str) -> str:

@@ -6,6 +6,7 @@ import collections
 import concurrent.futures
 import shutil
 
+from lab import built
 from lab import layout
 from lab import processes
 from lab import virtualenv
@@ -87,12 +88,21 @@ def _strays() -> int:
     return count
 
 
-def wipe() -> None:
-    """Stop everything and remove all state, built programs included."""
+def wipe(*, keep_built: bool = False) -> None:
+    """Stop everything and remove all state.
+
+    :param keep_built: leave what a build made
+    """
     run()
-    for path in layout.STATE.glob("*"):
+    kept = {layout.LOCK}
+    if keep_built:
+        kept |= {layout.STAMPS, *built.FOLDERS, *built.stamps()}
+    for path in [*layout.STAMPS.glob("*"), *layout.STATE.glob("*")]:
+        if path in kept:
+            continue
         if path.is_dir():
             shutil.rmtree(path)
-        elif path != layout.LOCK:
+        else:
             path.unlink()
-    print(f"Nothing is left in {layout.STATE}.")
+    rest = "Only what was built" if keep_built else "Nothing"
+    print(f"{rest} is left in {layout.STATE}.")

@@ -2,8 +2,8 @@
 
 """``test``: the tests of the project, from style to the whole cloud.
 
-Without ``--all`` it runs those of common operations, which take half of the
-time.
+The cloud is new, and the demo is the first to use it. Without ``--all``, the
+tests are those of common operations, which take half of the time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,6 @@ from lab import debian
 from lab import environment
 from lab import layout
 from lab import predecessor
-from lab import processes
 from lab import progress
 from lab import second_lab
 from lab import stamps
@@ -27,7 +26,6 @@ from lab import steps
 from lab import tools
 from lab import unpacked
 from lab import virtualenv
-from lab.nodes import mode
 
 _TOX = "tox~=4.30"
 _LOG = layout.log("tox")
@@ -48,7 +46,7 @@ _CONFORMANCE_TESTS = (
     *(str(_FUNCTIONAL_PYTHON), "-W", "ignore", "-m", "lab.conformance"),
 )
 # The management cluster's version: most of it is compiled already.
-_KUBERNETES = "1.35"
+_VERSION = {"LAB_KUBERNETES": "1.35"}
 # So many failed tests on the lab may be its own slowness; more are not.
 _FEW = 3
 _COUNT = re.compile(r"^ - (Passed|Failed): (\d+)", re.MULTILINE)
@@ -134,11 +132,14 @@ def run(*, everything: bool = False, alone: bool = False) -> int:
     :param everything: run those of less common operations, too
     :param alone: run only the tests that need a lab for themselves
     """
+    # Whoever was here before would hide what a new lab lacks.
+    code = _lab("wipe", "--keep-built")
+    if code:
+        return _report([Result("lab wipe", code)])
     _set_up()
     if alone:
-        return _report([_alone()])
+        return _report(_alone())
     environments = [_COMMON, *([_FURTHER, _ALONE] if everything else [])]
-    was_up = _any_service()
     with futures.ThreadPoolExecutor() as pool:
         installing = pool.submit(_tox, _QUICK, "--notest")
         starting = pool.submit(_start, installing, environments)
@@ -152,8 +153,7 @@ def run(*, everything: bool = False, alone: bool = False) -> int:
         else:
             results += _functional(everything=everything)
     finally:
-        if not was_up:
-            _lab("down")
+        _lab("down")
     return _report(results)
 
 
@@ -213,11 +213,6 @@ def _program() -> pathlib.Path:
     return layout.TOX_VENV / "bin" / "tox"
 
 
-def _any_service() -> bool:
-    records = layout.RUN.glob("*.pid")
-    return any(processes.alive(processes.read(path)) for path in records)
-
-
 def _lab(*words: str, **environ: str) -> int:
     print(f"\n=== lab {' '.join(words)} ===", flush=True)
     return subprocess.run(
@@ -231,6 +226,7 @@ def _lab(*words: str, **environ: str) -> int:
 def _functional(*, everything: bool) -> list[Result]:
     """Run tests that need a lab, all of them on two labs where possible."""
     _lab("rows", "--keep", str(_ROWS))
+    demo = _demo()
     predecessor.install()
     with futures.ThreadPoolExecutor() as pool:
         machines = debian.installable()
@@ -247,7 +243,14 @@ def _functional(*, everything: bool) -> list[Result]:
         results.append(_leftovers())
     if machines:
         results.append(_smoke())
-    return results
+    return [demo, *results]
+
+
+def _demo() -> Result:
+    """Run the command that newcomers run first."""
+    code = _lab("demo")
+    failures = ("the command python3 -m lab demo",) if code else ()
+    return Result("demo", code, failures=failures)
 
 
 def _build_machines() -> None:
@@ -259,7 +262,7 @@ def _build_machines() -> None:
         subprocess.run(
             ["nice", "-n", "19", *_CONFORMANCE_TESTS, "build"],
             cwd=layout.CHECKOUT,
-            env=environment.outside(**_version()),
+            env=environment.outside(**_VERSION),
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
@@ -267,38 +270,30 @@ def _build_machines() -> None:
         )
 
 
-def _version() -> dict[str, str]:
-    """Return the setting for machines, unless the lab has some already."""
-    return {} if mode.chosen() else {"LAB_KUBERNETES": _KUBERNETES}
-
-
 def _smoke() -> Result:
     """Run a few conformance tests where servers are machines that run."""
-    version = _version()
-    if version:
-        code = _lab("up", "--nodes", **version)
-        if code:
-            return Result("lab up --nodes", code)
+    code = _lab("up", "--nodes", **_VERSION)
+    if code:
+        return Result("lab up --nodes", code)
     try:
-        result = _conformance(version)
+        result = _conformance()
         if result.code:
             # Its tests have limits of seconds. The cluster is there now.
-            result = _conformance(version)
+            result = _conformance()
             if not result.code:
                 result = dataclasses.replace(result, unsteady=(_CONFORMANCE,))
         return result
     finally:
-        if version:
-            _lab("up", "--no-nodes")
+        _lab("up", "--no-nodes")
 
 
-def _conformance(version: dict[str, str]) -> Result:
+def _conformance() -> Result:
     print("\n=== lab.conformance run --smoke ===", flush=True)
     return _watched(
         _CONFORMANCE,
         [*_CONFORMANCE_TESTS, "run", "--smoke"],
         layout.STATE,
-        environ=environment.inside(**version),
+        environ=environment.inside(**_VERSION),
     )
 
 
@@ -325,21 +320,14 @@ def _again(results: Sequence[Result]) -> list[Result]:
     return [second_try(each, again) if each.code else each for each in results]
 
 
-def _alone() -> Result:
+def _alone() -> list[Result]:
     """Start the lab, run the tests that need it alone, and stop it."""
     try:
         code = _lab("up")
         if code:
-            return Result("lab up", code)
+            return [Result("lab up", code)]
         _lab("rows", "--keep", str(_ROWS))
-        result = _tox(_ALONE)
-        left = _leftovers()
-        return dataclasses.replace(
-            result,
-            code=result.code or left.code,
-            failed=result.failed + left.code,
-            failures=result.failures + left.failures,
-        )
+        return [_tox(_ALONE), _leftovers()]
     finally:
         _lab("down")
 

@@ -243,6 +243,8 @@ def _functional(*, everything: bool) -> list[Result]:
         results.append(_leftovers())
     if machines:
         results.append(_smoke())
+    else:
+        print(f"\n=== skipped: {_CONFORMANCE}; its machines need root")
     return [demo, *results]
 
 

@@ -155,6 +155,8 @@ class KeysTest(base.BaseTestCase):
 
     def keys(self, text: str, mode: int = 0o600) -> tuple[bytes, ...]:
         """Return the keys of a file with this text."""
+        # Only root writes into a file of mode 0400.
+        self.path.unlink(missing_ok=True)
         self.path.write_text(text)
         self.path.chmod(mode)
         return conf.read_keys(str(self.path))

@@ -27,6 +27,7 @@ from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import patches
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds

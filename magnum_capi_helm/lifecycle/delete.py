@@ -156,8 +156,10 @@ def _verify_location(operation: operations.Operation) -> bool:
         _check_traces(operation, verified)
         return verified
     except helm_records.MissingError:
-        # Read after it: another conductor may have finished meanwhile.
-        if not identity.recorded(rows.all_groups(cluster)).gone:
+        # Read after it: another conductor may have finished meanwhile. Magnum
+        # removes the groups of a cluster only after the driver has deleted it.
+        groups = rows.all_groups(cluster)
+        if groups and not identity.recorded(groups).gone:
             raise
         return True
 

@@ -87,7 +87,7 @@ class ReadingTest(PollTestCase):
         self.poll()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
-    def test_a_forbidden_list_gives_no_verdict(self) -> None:
+    def test_a_forbidden_list_is_the_reason(self) -> None:
         self.create()
         self.capi.settle()
         self.management.fail(
@@ -95,7 +95,9 @@ class ReadingTest(PollTestCase):
             verbs=["list"],
             kind=kinds.HELM_RELEASE,
         )
-        self.no_verdict()
+        self.poll()
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+        self.assertEqual("refused (403)", self.row().status_reason)
         self.assertEqual(1, len(self.warnings()), self.warnings())
 
     def test_a_list_that_fails_under_the_lease_gives_no_verdict(self) -> None:

@@ -42,8 +42,9 @@ class ErrorsTest(base.NodegroupTestCase):
         return self.outcome()
 
     def test_a_damaged_desired_state_ends_an_update(self) -> None:
+        with self.busy():
+            self.resize(3)
         content = self.damage()
-        self.resize(3)
         for seconds in (11, 3500):
             status, reason = self.later(seconds)
             self.assertEqual("UPDATE_IN_PROGRESS", status)

@@ -264,20 +264,16 @@ def advance(
     if rotation is None:
         return False
     if _has_ended(locked, rotation):
-        LOG.warning(
-            "cluster %s: a stored %s has ended before, and is dropped",
-            locked.row.uuid,
-            ca_rotation.NAME,
-        )
+        text = "cluster %s: a stored %s has ended before, and is dropped"
+        LOG.warning(text, locked.row.uuid, ca_rotation.NAME)
         _forget(locked, rotation)
         return False
     left = _left(state.view, rotation)
     if rotation.machines is not None and not left:
         if rotation.step + 1 == len(ca_rotation.STEPS):
             _end(locked, rotation)
-            LOG.info(
-                "cluster %s: %s is complete", locked.row.uuid, ca_rotation.NAME
-            )
+            text = "cluster %s: %s is complete"
+            LOG.info(text, locked.row.uuid, ca_rotation.NAME)
             return False
         step = rotation.step + 1
         rotation = dataclasses.replace(rotation, step=step, machines=None)

@@ -67,6 +67,7 @@ def upgrade(
     """
     rt, (namespace, name) = release.runtime, release.scope
     chart = rt.charts.ensure(desired.chart)
+    fields = patches.wanted(desired.values, desired.chart.version, counts)
     stamped = overlays.for_helm(desired.values, desired.fingerprint)
     end = within and time.monotonic() + within
 
@@ -78,9 +79,7 @@ def upgrade(
             stamped,
             within=end and max(end - time.monotonic(), 1.0),
             convert=rt.converted_groups,
-            patch=patches.wanted(
-                desired.values, desired.chart.version, counts
-            ),
+            patch=fields,
         )
 
     try:
@@ -91,11 +90,9 @@ def upgrade(
             ),
             releases.last_deployed,
         )
-    except errors.HelmBusy:
-        # It began none.
-        raise
-    except errors.HelmError:
-        _give_up_own(release, revisions)
+    except errors.HelmError as error:
+        if not isinstance(error, errors.HelmBusy):
+            _give_up_own(release, revisions)
         raise
     LOG.info("release %s in %s: helm %.3f s", name, namespace, seconds)
     return migrated

@@ -66,9 +66,8 @@ def resolve(
             "a nodegroup has no flavor; give one to the cluster or its "
             f"template. It is {errors.shown(row.name)}"
         )
-    group_labels = requested_labels.nodegroup_labels(
-        cluster, outlined.labels, row
-    )
+    labels_of = requested_labels.nodegroup_labels
+    group_labels = labels_of(cluster, outlined.labels, row)
     with errors.in_field("image_id"):
         glance_image = cloud.image(row.image_id)
     image = _image(row, glance_image, group_labels)

@@ -41,8 +41,8 @@ from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.lifecycle import observed_state
-from magnum_capi_helm.lifecycle import old_hook
 from magnum_capi_helm.lifecycle import rotate_ca
+from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import desired_state
@@ -193,7 +193,7 @@ def reconcile(operation: operations.Operation) -> None:
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
-        old_hook.remove(operation, state.view.machines)
+        rotation_machines.remove_hook(operation, state.view.machines)
         if not state.needs_lease:
             if _has_ended(state):
                 return

@@ -46,6 +46,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import renew
+from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
@@ -63,8 +64,6 @@ LOG = log.getLogger(__name__)
 _PURPOSES = ("ca", "proxy", "sa")
 #: Seconds to wait for a helm process, as for an upgrade.
 _PATIENCE = 30.0
-#: Seconds by which the API server's clock may be ahead of Cluster API's.
-_AHEAD = 60.0
 #: Annotation of ``kubectl rollout restart``.
 _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 #: Annotation of the Cluster: when the CAs of the last rotation that ended, or
@@ -268,7 +267,7 @@ def advance(
         LOG.warning(text, locked.row.uuid, ca_rotation.NAME)
         _forget(locked, rotation)
         return False
-    left = _left(state.view, rotation)
+    left = rotation_machines.left(state.view, rotation)
     if rotation.machines is not None and not left:
         if rotation.step + 1 == len(ca_rotation.STEPS):
             _end(locked, rotation)
@@ -286,7 +285,7 @@ def advance(
     if rotation.machines is None:
         _begin(locked, rotation)
     else:
-        _replace(locked, state.view, left)
+        rotation_machines.replace(locked, state.view, left)
     return True
 
 
@@ -326,7 +325,12 @@ def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
     elif step.phase == ca_rotation.SIGN:
         _restart_autoscaler(locked)
     live = rt.snapshots.read(locked.scope).decode()
-    machines = tuple(map(_uid, _machines(live, rotation)))
+    machines = tuple(
+        map(
+            rotation_machines.uid,
+            rotation_machines.machines_of(live, rotation),
+        )
+    )
     rotation = dataclasses.replace(rotation, machines=machines)
     locked.patch_stored(rotation.stored())
     LOG.info("cluster %s: %s", locked.cluster.uuid, rotation.text)
@@ -390,69 +394,6 @@ def _restart_autoscaler(locked: operations.Locked) -> None:
         names.chart_object(locked.release, "autoscaler"),
         {"spec": {"template": {"metadata": {"annotations": annotations}}}},
     )
-
-
-def _machines(
-    live: view.View, rotation: ca_rotation.Rotation
-) -> list[view.Object]:
-    """Return all machines of the step's role."""
-    return [
-        each
-        for each in live.machines
-        if (view.CONTROL_PLANE_LABEL in view.labels_of(each))
-        is rotation.now.control_plane
-    ]
-
-
-def _left(
-    live: view.View, rotation: ca_rotation.Rotation
-) -> list[view.Object]:
-    """Return the machines that a step has still to replace."""
-    old = rotation.machines or ()
-    return [e for e in _machines(live, rotation) if _uid(e) in old]
-
-
-def _replace(
-    locked: operations.Locked, live: view.View, left: list[view.Object]
-) -> None:
-    """Let Cluster API replace the machines that are left, once.
-
-    The time is after their creation and before that of machines that have
-    replaced others. Otherwise it is the API server's, less a minute: from then
-    on the step has its time to make progress.
-    """
-    management, uids = locked.runtime.management, set(map(_uid, left))
-    for kind, owner in _owners(live):
-        mine = [each for each in live.machines if _owns(owner, each)]
-        old = [view.created_at(each) for each in mine if _uid(each) in uids]
-        if owner is None or not old:
-            continue
-        after = max(old) + 1
-        if replacement.renewal_time(owner) >= after:
-            continue
-        if len(old) == len(mine):
-            after = max(after, (management.date() or 0.0) - _AHEAD)
-        management.patch(
-            kind,
-            locked.namespace,
-            view.name_of(owner),
-            replacement.renewal_patch(owner, renew.timestamp(after)),
-        )
-
-
-def _owners(live: view.View) -> list[tuple[kinds.Kind, view.Object | None]]:
-    return [
-        (kinds.CONTROL_PLANE, live.control_plane),
-        *((kinds.MACHINE_DEPLOYMENT, each) for each in live.deployments),
-    ]
-
-
-def _owns(owner: view.Object | None, machine: view.Object) -> bool:
-    labels = view.labels_of(machine)
-    group = labels.get(view.DEPLOYMENT_LABEL)
-    if group is None:
-        return (owner or {}).get("kind") == kinds.CONTROL_PLANE.name
-    return group == view.name_of(owner)
 
 
 def _has_ended(
@@ -573,7 +514,7 @@ def _keep_machines(
 ) -> None:
     """Let Cluster API replace no machine for a rotation any more."""
     live = locked.runtime.snapshots.read(locked.scope).decode()
-    for kind, owner in _owners(live):
+    for kind, owner in rotation_machines.owners(live):
         begun = kind is kinds.CONTROL_PLANE or rotation.step
         if owner and begun and replacement.renewal_time(owner):
             locked.runtime.management.patch(
@@ -593,7 +534,3 @@ def with_step(
         return verdict
     parts = filter(None, (*reason.split(": ")[:2], verdict.reason))
     return dataclasses.replace(verdict, reason=": ".join(parts))
-
-
-def _uid(machine: view.Object) -> str:
-    return str(view.metadata_of(machine).get("uid", ""))

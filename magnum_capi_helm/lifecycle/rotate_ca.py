@@ -279,14 +279,27 @@ def advance(
         if rotation.now == ca_rotation.FIRST_SIGNING:
             rotation = _with_lasting_bridge(rotation)
         locked.patch_stored(rotation.stored())
-    row = locked.row
-    row.status_reason = rotation.text
-    status_writer.save_unfinished(row)
     if rotation.machines is None:
+        _save_step(locked, rotation)
         _begin(locked, rotation)
-    else:
-        rotation_machines.replace(locked, state.view, left)
+        return True
+    rotation_machines.replace(locked, state.view, left)
+    progress = rotation.step, *map(rotation_machines.uid, left)
+    if not observed_state.is_stuck(locked, "rotation", progress):
+        _save_step(locked, rotation)
+    elif rows.in_progress(locked.row.status):
+        shown = ", ".join(map(view.name_of, left[:3]))
+        reason = f"{rotation.text}: still to be replaced: {shown}"
+        reason = f"{observed_state.LATE}{reason}"
+        locked.save_failed(state.nodegroups, reason, state.verdict)
     return True
+
+
+def _save_step(
+    locked: operations.Locked, rotation: ca_rotation.Rotation
+) -> None:
+    locked.row.status_reason = rotation.text
+    status_writer.save_unfinished(locked.row)
 
 
 def _with_lasting_bridge(

@@ -108,3 +108,36 @@ class OldHookTest(MachinesTestCase):
         self.freeze()
         self.poll()
         self.assertEqual([_HOOK], self.hooks())
+
+
+class LateTest(test_rotate_ca.RotationTestCase):
+    """Cluster API replaces no machine of a step, and all looks complete."""
+
+    def test_a_step_fails_after_its_time_and_goes_on_with_a_machine(
+        self,
+    ) -> None:
+        self.rotate_ca()
+        while "step 2 of 6" not in str(self.row().status_reason):
+            self.tick()
+        for seconds in (0, 10, 10, 3500):
+            self.plane.clock.advance(seconds)
+            self.capi.settle()
+            self.poll()
+            self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.plane.clock.advance(200)
+        self.poll()
+        row = self.row()
+        self.assertEqual("UPDATE_FAILED", row.status)
+        self.assertEqual(
+            "not done in time: CA rotation, step 2 of 6: workers get to trust "
+            "both CAs: still to be replaced: "
+            f"{base.RELEASE}-default-worker-m0, "
+            f"{base.RELEASE}-default-worker-m1",
+            row.status_reason,
+        )
+        self.capi.roll()
+        self.plane.clock.advance(60)
+        self.health_poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.until_complete()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``magnum-capi-helm cluster``: change, repair and unlock clusters."""
+"""``magnum-capi-helm cluster``: change and repair clusters."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import time
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm.cli import base
@@ -17,7 +16,6 @@ from magnum_capi_helm.model import errors
 if TYPE_CHECKING:
     from magnum_capi_helm.credentials import cloud_secret
     from magnum_capi_helm.operations import operation as operations
-    from magnum_capi_helm.operations import unlock
 
 #: kubeadm's certificates are valid for twice as many days.
 _WITHIN = 180
@@ -60,91 +58,6 @@ class Rollback(base.Lister):
                 text = "accepted"
         self.say(f"{previews.summarize(changes)}: {text}")
         return previews.table(changes)
-
-
-class Unlock(base.Lister):
-    """Free a cluster that a dead conductor left locked.
-
-    A conductor that died may leave a Lease and a pending helm revision. The
-    command lists both, with the holder of the Lease and the time since its
-    last renewal. It watches the Lease for half a minute, because only a
-    renewal shows that the holder is alive. A pending revision that is younger
-    than helm's deadline may belong to a running helm. The command needs
-    --force to free a cluster from a live holder or from such a revision. It
-    writes nothing without --apply. Magnum's polls continue the interrupted
-    operation.
-    """
-
-    HEADER = ("What", "State", "By", "Age", "Result")
-
-    examples = (
-        "cluster unlock my-cluster",
-        "cluster unlock my-cluster --apply",
-        "cluster unlock my-cluster --apply --force",
-    )
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the cluster, --apply and --force."""
-        base.add_cluster(parser)
-        base.add_apply(
-            parser, "free the cluster (default: only show the locks)"
-        )
-        parser.add_argument(
-            "--force",
-            action="store_true",
-            help="free the cluster even if a holder is alive; make sure that "
-            "no helm runs",
-        )
-
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
-        """Watch the Lease, and free what a dead conductor holds."""
-        from magnum_capi_helm.operations import unlock
-
-        row = base.find_cluster(parsed_args.cluster)
-        operation = base.operation(row)
-        operation.check_release()
-        rt = operation.runtime
-        lock = unlock.watched(rt, operation.scope, self._pause)
-        refusal = "" if parsed_args.force else lock.refusal
-        result = "freed" if parsed_args.apply else "would be freed"
-        if parsed_args.apply and lock.found:
-            try:
-                with base.audited("unlock", f"cluster {row.uuid}"):
-                    unlock.free(rt, row, lock, force=parsed_args.force)
-            except errors.LeaseHeld as error:
-                refusal = str(error)
-        elif lock.found and not refusal:
-            self.say("nothing was written: add --apply to free it")
-        if refusal:
-            self.exit_code = 1
-            self.say(f"{refusal}; add --force to free it anyway")
-            result = batch.REFUSED
-        return self.HEADER, _lock_lines(lock, result)
-
-    def _pause(self) -> None:
-        time.sleep(1.0)
-
-
-def _lock_lines(lock: unlock.Lock, result: str) -> list[tuple[str, ...]]:
-    """Return a line for the Lease, and one for a pending revision."""
-    lease = ("Lease", "free", "", "", batch.NOTHING)
-    if lock.holder:
-        state = "held" if lock.alive else "stale"
-        lease = ("Lease", state, lock.holder, _age(lock.renewed), result)
-    lines: list[tuple[str, ...]] = [lease]
-    if lock.pending is not None:
-        name = f"revision {lock.pending.version}"
-        age = _age(lock.pending.modified)
-        lines.append((name, lock.pending.status, "helm", age, result))
-    return lines
-
-
-def _age(moment: float) -> str:
-    """Return the time since a moment, by the clock of its writer."""
-    seconds = time.time() - moment
-    if not moment or seconds < 0:
-        return "unknown"
-    return base.duration(seconds)
 
 
 class Credentials(batch.Batch):

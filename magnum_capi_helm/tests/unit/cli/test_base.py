@@ -27,7 +27,6 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
     (preview.Diff, ""),
     (kubeconfig.Kubeconfig, "--stdout"),
     (cluster.Rollback, "--apply"),
-    (cluster.Unlock, "--apply --force"),
     (preview.Values, ""),
 )
 

@@ -63,6 +63,9 @@ def _deployed(version: str) -> Step:
 
 _LEASE = Step("the Lease is taken", "PUT", r"/leases/{}\b")
 _INTENT = Step("what is wanted is stored", "PATCH", r"/secrets/{}-intent\b")
+_FIRST_INTENT = dataclasses.replace(
+    _INTENT, method="POST", pattern=r"/secrets\b.*{}-intent\b"
+)
 _CREDENTIAL = Step(
     "the credential is stored", "PATCH", r"/secrets/{}-cloud-credentials\b"
 )
@@ -72,7 +75,7 @@ _CREDENTIAL = Step(
 KUBERNETES: dict[str, tuple[Step, ...]] = {
     "create": (
         _CREDENTIAL,
-        _INTENT,
+        _FIRST_INTENT,
         _pending("1"),
         Step("helm: the Cluster", "POST", r"/clusters\b.*{}"),
     ),

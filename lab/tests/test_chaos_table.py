@@ -27,7 +27,8 @@ _RECORD = f"sh.helm.release.v1.{_RELEASE}"
 #: Operation, number of the step, a request that it is.
 _REQUESTS = (
     ("create", 0, "PATCH", f"{_SECRETS}/{_RELEASE}-cloud-credentials?a=b", ""),
-    ("create", 1, "PATCH", f"{_SECRETS}/{_RELEASE}-intent?a=b", ""),
+    ("create", 1, "POST", _SECRETS, f'{{"name":"{_RELEASE}-intent"}}'),
+    ("resize", 1, "PATCH", f"{_SECRETS}/{_RELEASE}-intent?a=b", ""),
     ("create", 2, "POST", f"{_SECRETS}?a=b", f'{{"name":"{_RECORD}.v1"}}'),
     ("create", 3, "POST", f"{_APIS}/clusters?a=b", f'"name":"{_RELEASE}"'),
     ("resize", 3, "PUT", f"{_SECRETS}/{_RECORD}.v12?a=b", ""),

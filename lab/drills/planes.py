@@ -27,15 +27,6 @@ def kubectl(*words: str, seconds: float = 120) -> str:
     )
 
 
-def failing(*words: str) -> str:
-    """What a command of the driver's prints that exits with another than 0."""
-    try:
-        found = programs.command(*words)
-    except AssertionError as error:
-        return str(error)
-    raise AssertionError(f"{words} exits with 0: {found}")
-
-
 class PlaneCase(case.DrillCase):
     """Helpers of the drills."""
 
@@ -86,28 +77,6 @@ class PlaneCase(case.DrillCase):
         """The cluster, once an update is over."""
         self.until_status(cluster, ("UPDATE_IN_PROGRESS",), 120)
         return self.until_status(cluster, wanted)
-
-    def listed(
-        self, cluster: str, target: str, state: str, words: str
-    ) -> None:
-        """``check --target`` names the cluster, with what to do first."""
-        command = ("check", "--target", target)
-        found = failing(*command, "-f", "json")
-        listed = json.loads(found[found.index("[\n") : found.rindex("]") + 1])
-        (line,) = (e for e in listed if e["UUID"] == cluster)
-        self.assertEqual(state, line["State"], str(line))
-        self.assertIn(words, line["First"])
-        name = line["Name"].rpartition("-")[0]
-        self.tell(f"$ magnum-capi-helm {' '.join(command)}")
-        self.tell(f"  {name}: {line['State']}: {line['First']}")
-
-    def unlisted(self, target: str) -> None:
-        """``check --target`` exits with 0 and names nobody."""
-        command = ("check", "--target", target)
-        self.assertEqual(
-            "[]", programs.command(*command, "-f", "json").strip()
-        )
-        self.tell(f"$ magnum-capi-helm {' '.join(command)}: nothing is listed")
 
     def deleted(self, cluster: str) -> None:
         """It goes, and nothing of it stays."""

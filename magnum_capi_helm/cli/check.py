@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
 _HEADER = ("Check", "State", "Detail")
 
-_TARGET_HEADER = (
-    "Name",
-    "UUID",
-    "Project",
-    "Management cluster",
-    "Release",
-    "Chart",
-    "State",
-    "First",
-)
-
 #: Instead of a management cluster's name.
 _ALL = "(all)"
 _CONFIGURATION = "configuration"
@@ -40,8 +29,7 @@ class Check(base.Lister):
     The command prints one line for each check, and says how to repair a
     failure. It compares the versions of the components with those that the
     configured chart was tested with. Where there are several management
-    clusters, a column names them. With --target, the command lists the
-    releases that need a change before a management cluster is upgraded.
+    clusters, a column names them.
     """
 
     configuration = base.Configuration.OPTIONAL
@@ -49,7 +37,6 @@ class Check(base.Lister):
     examples = (
         "check",
         "check -f json",
-        "check --target capi=1.14,capo=0.14",
         "check --from-1-4-0",
     )
 
@@ -62,15 +49,7 @@ class Check(base.Lister):
             help="check only this management cluster; may be used more than "
             "once (default: all)",
         )
-        modes = parser.add_mutually_exclusive_group()
-        modes.add_argument(
-            "--target",
-            metavar="VERSIONS",
-            help="list the releases that helm could not change on a "
-            "management cluster with these versions: capi=1.14,capo=0.14, or "
-            "API versions such as cluster.x-k8s.io/v1beta2, or 'now'",
-        )
-        modes.add_argument(
+        parser.add_argument(
             "--from-1-4-0",
             action="store_true",
             dest="from_1_4_0",
@@ -96,8 +75,6 @@ class Check(base.Lister):
                 "--project is for --from-1-4-0: give both, or neither"
             )
         chosen = parsed_args.management_cluster or runtime.names()
-        if parsed_args.target is not None:
-            return self._target(parsed_args.target, chosen)
         places, results = zip(*run(chosen), strict=True)
         header, lines = self._report(results)
         if list(chosen) == [""]:
@@ -111,35 +88,6 @@ class Check(base.Lister):
         lines = [dataclasses.astuple(each) for each in results]
         self.exit_code = int(any(components.FAILED in each for each in lines))
         return _HEADER, lines
-
-    def _target(self, versions: str, chosen: Sequence[str]) -> base.Table:
-        """List the releases that an upgrade would strand."""
-        from magnum_capi_helm.cli import check_management_cluster
-        from magnum_capi_helm.model import api_versions
-
-        releases, count = check_management_cluster.stranded_releases(
-            versions, chosen
-        )
-        self.say(f"releases read: {count}, listed: {len(releases)}")
-        self.exit_code = int(
-            any(
-                outlook.state != api_versions.REPAIRED
-                for _, outlook in releases
-            )
-        )
-        return _TARGET_HEADER, [
-            (
-                line.name,
-                line.uuid,
-                line.project,
-                line.management_cluster,
-                line.release,
-                line.chart,
-                outlook.state,
-                outlook.detail,
-            )
-            for line, outlook in releases
-        ]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of a management cluster, and of its upgrade (``--target``).
+"""Checks of a management cluster.
 
 Each check returns the text of its line, or raises an error that says what to
 do.
@@ -8,34 +8,24 @@ do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 import datetime
 import time
-from typing import TypeAlias
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import check_host
-from magnum_capi_helm.cli import inventory
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.database import inventory as comparison
-from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import client
-from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig as kubeconfigs
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.lifecycle import delete
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
-from magnum_capi_helm.operations import converting
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
@@ -404,102 +394,3 @@ def helm_version(rt: runtime.Runtime) -> Iterable[components.Result]:
     if release is None:
         return []
     return [components.helm(rt.helm.version(), release.helm, chart)]
-
-
-#: Instead of versions: the API versions that are served at this moment.
-NOW = "now"
-
-UNREADABLE = "unreadable"
-
-#: API versions by group.
-Target: TypeAlias = Mapping[str, frozenset[str]]
-
-
-def stranded_releases(
-    text: str, chosen: Sequence[str]
-) -> tuple[list[tuple[comparison.Line, api_versions.Outlook]], int]:
-    """Find releases with API versions that would not be served any more.
-
-    The manifest of each release is read, and the chart that its next
-    operation would have: two requests for each release.
-
-    :param text: versions as :func:`api_versions.target` reads them, or
-        :data:`NOW`
-    :param chosen: names of the management clusters to be upgraded
-    :returns: those releases and what to do about each before the upgrade,
-        and how many releases were read
-    :raises InvalidInput: no versions are given
-    """
-    target = None if text == NOW else api_versions.target(text)
-    for name in chosen:
-        runtime.settings_of(name)
-    whole = inventory.read(None).on(chosen)
-    releases = [
-        (each, _judge(each, target))
-        for each in (
-            *whole.lines,
-            *comparison.unreachable(whole.management_clusters, whole.lines),
-        )
-        if each.release or each.state.startswith(comparison.UNREACHABLE)
-    ]
-    count = sum(outlook.state != UNREADABLE for _, outlook in releases)
-    affected = [
-        (line, outlook)
-        for line, outlook in releases
-        if outlook.state != api_versions.UNAFFECTED
-    ]
-    return affected, count
-
-
-def _judge(
-    line: comparison.Line, target: Target | None
-) -> api_versions.Outlook:
-    """Return what to do about a release, or why it can't be read."""
-    if line.state.startswith(comparison.UNREACHABLE):
-        return api_versions.Outlook(UNREADABLE, line.state)
-    try:
-        return _outlook(line, target)
-    except errors.CapiHelmError as error:
-        return api_versions.Outlook(UNREADABLE, str(error))
-
-
-def _outlook(
-    line: comparison.Line, target: Target | None
-) -> api_versions.Outlook:
-    """Judge the newest deployed manifest by the served API versions."""
-    rt = runtime.get(line.management_cluster)
-    scope = (location.namespace(line.project), line.release)
-    revisions = helm_records.revisions(rt.management, *scope)
-    if not revisions:
-        # helm has nothing to read.
-        return api_versions.Outlook(api_versions.UNAFFECTED)
-    release = releases.deployed(rt, scope, revisions)
-    apis = manifests.apis(release.manifest) if release else frozenset()
-    served = _served(rt, apis, target)
-    if line.status.startswith("DELETE_"):
-        return api_versions.forecast(apis, served, None)
-    made = {each.group: each.version for each in apis}
-    desired = releases.read_stored(rt, scope).desired
-    version = desired.chart.version if desired else ""
-    if release and version and version != release.chart_version:
-        made = api_versions.made_by(version)
-    return api_versions.forecast(
-        apis, served, made, line.status, conversion.converts
-    )
-
-
-def _served(
-    rt: runtime.Runtime,
-    apis: Iterable[api_versions.Api],
-    target: Target | None,
-) -> api_versions.ServedKinds:
-    """Return the versions that would be served of each kind.
-
-    A group that the target does not name stays as it is.
-    """
-    if target is None:
-        return converting.served(rt, apis)
-    return {
-        (each.group, each.kind): target.get(each.group, {each.version})
-        for each in apis
-    }

@@ -35,7 +35,6 @@ class DayTwoTest(base.LabCase):
         )
         before = self._machines()
         self._measured()
-        self._strands_nobody()
         self._is_frozen_and_thawed()
         self._what_is_lost_comes_back()
         self._tells_the_way_to_the_cloud()
@@ -72,12 +71,6 @@ class DayTwoTest(base.LabCase):
             if sample.name == "magnum_capi_helm_cluster_info"
         }
         self.assertEqual(self.release, found[self.uuid]["release"])
-
-    def _strands_nobody(self) -> None:
-        found = programs.command(
-            "check", "--target", "capi=1.14,capo=0.14", "-f", "json"
-        )
-        self.assertEqual([], json.loads(found))
 
     def _is_frozen_and_thawed(self) -> None:
         words = ("freeze", "--reason", "etcd moves", "--apply")

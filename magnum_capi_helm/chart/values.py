@@ -101,7 +101,8 @@ def generation(values: Mapping[str, Any]) -> int:
 
 def live_generation(annotations: Mapping[str, Any]) -> int:
     """Return the number of upgrades that a Cluster's annotations record."""
-    return int(annotations.get(UPGRADE_ANNOTATION) or 0)
+    text = str(annotations.get(UPGRADE_ANNOTATION) or 0)
+    return int(text) if text.isdecimal() else 0
 
 
 def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:

@@ -72,6 +72,9 @@ def _poll(operation: operations.Operation) -> health.Health:
     poll_status.failure_was_shown(operation, cluster)
     with identity.verified_on_error(runtime, cluster):
         snapshot = runtime.health_snapshots.get(operation.scope)
+    if not rows.in_progress(cluster.status):
+        # Errors of an operation that another conductor ended don't count.
+        runtime.ages.age(operation.scope, "errors", False)
     looks = (rows.shows(cluster), snapshot.version)
     result = runtime.health_cache.get(operation.scope, looks)
     if result is None:

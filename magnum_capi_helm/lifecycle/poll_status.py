@@ -128,6 +128,7 @@ def _errors_limited(operation: operations.Operation) -> Iterator[None]:
         ages.age(scope, "errors", False)
     except (errors.LeaseHeld, errors.NoTurn):
         # Somebody works.
+        ages.age(scope, "errors", False)
         raise
     except errors.CapiHelmError as error:
         since = time.time() - ages.age(scope, "errors", True)

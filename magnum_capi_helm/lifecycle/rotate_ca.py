@@ -54,6 +54,7 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
@@ -133,8 +134,11 @@ def _check_machines(
             cloud.image(image)
     # There is no bridge yet: any certificate is as good.
     prepared = _prepared(locked, _trusted(locked, "ca"))
-    objects = release_change.compare(locked, prepared).objects
-    release_change.dry_run(locked, objects, "the CA rotation")
+    compared = release_change.compare(locked, prepared)
+    template_guard.check_objects(
+        locked, prepared, current.rows, compared.before, compared.after
+    )
+    release_change.dry_run(locked, compared.objects, "the CA rotation")
 
 
 class _MayBeStoredError(errors.ManagementError):

@@ -415,14 +415,18 @@ class Release:
         digest = desired.digest or self.runtime.charts.digest(desired.chart)
         desired = dataclasses.replace(desired, digest=digest)
         data = {**desired.to_secret(), **(more or {})}
-        if desired.version:
-            secret = self._patch_secret(
-                {**desired_state.NO_PARTS, **data}, desired.version
-            )
-        else:
-            secret = self.runtime.management.create(
-                kinds.SECRET, self._secret(data)
-            )
+        management = self.runtime.management
+        try:
+            if desired.version:
+                change = {**desired_state.NO_PARTS, **data}
+                secret = self._patch_secret(change, desired.version)
+            else:
+                secret = management.create(kinds.SECRET, self._secret(data))
+        except errors.Conflict:
+            # The client repeats a request whose answer was lost.
+            secret = _read(self.runtime, self.scope)
+            if not (secret.get("data") or {}).items() >= data.items():
+                raise
         return dataclasses.replace(desired, version=view.version_of(secret))
 
     def patch_stored(

@@ -203,7 +203,7 @@ def _valid(
         values.generation(desired.values) > values.generation(before.values)
     ):
         # Accepted by an older version of the driver, which names no groups.
-        return desired_state.Permission(before.version, None)
+        return desired_state.Permission(before.version, None, back=True)
     return None
 
 

@@ -82,7 +82,11 @@ class Command(command.Command):
         """
         self.configure()
         run = super().run
-        code = read_database(lambda: int(run(parsed_args)))
+        try:
+            code = read_database(lambda: int(run(parsed_args)))
+        except errors.CapiHelmError as error:
+            error.args = (errors.explained(error),)
+            raise
         return code or self.exit_code
 
     def say(self, text: str) -> None:

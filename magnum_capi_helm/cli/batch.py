@@ -190,7 +190,7 @@ class Batch(base.Lister, abc.ABC):
             try:
                 change = self._plan(row, parsed_args)
             except errors.CapiHelmError as error:
-                return _line(row, REFUSED, str(error))
+                return _line(row, REFUSED, errors.explained(error))
             if not change.detail:
                 return _line(row, NOTHING, change.text)
             if not parsed_args.apply:
@@ -200,7 +200,7 @@ class Batch(base.Lister, abc.ABC):
                     change.make()
                 self._wait(change, parsed_args.patience * 60)
             except errors.CapiHelmError as error:
-                return _line(row, FAILED, str(error))
+                return _line(row, FAILED, errors.explained(error))
         return _line(row, CHANGED, change.text)
 
     def _wait(self, change: Change, seconds: float) -> None:

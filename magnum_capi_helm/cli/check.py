@@ -223,5 +223,5 @@ def _skipped(needed: str) -> str:
 def _one_line(error: Exception) -> str:
     """Return an error as one line."""
     if isinstance(error, errors.CapiHelmError):
-        return str(error)
+        return errors.explained(error)
     return str(errors.CapiHelmError(f"{type(error).__name__}: {error}"))

@@ -118,7 +118,7 @@ class Describe(base.Command):
                 "cluster",
                 self._describer.name,
                 tree.State.UNKNOWN,
-                reason=str(error),
+                reason=errors.explained(error),
             )
         if self._last is None:
             self.say(f"{self._describer.name} is gone")

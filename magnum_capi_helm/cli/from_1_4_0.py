@@ -163,7 +163,7 @@ def _read_charts(
                         opened = helm_records.opened(record)
                         charts[namespace, release] = opened.chart_version
         except errors.CapiHelmError as error:
-            problems.append(str(error))
+            problems.append(errors.explained(error))
     return charts, problems
 
 

@@ -184,7 +184,9 @@ class _Reader:
             except responses.ForbiddenError:
                 releases = self._releases(rt, self._readable(rt))
         except errors.CapiHelmError as error:
-            return comparison.ManagementCluster(name, uid, error=str(error))
+            return comparison.ManagementCluster(
+                name, uid, error=errors.explained(error)
+            )
         return comparison.ManagementCluster(name, uid, releases)
 
     def _readable(self, rt: runtime.Runtime) -> list[str]:

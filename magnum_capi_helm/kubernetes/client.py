@@ -415,28 +415,30 @@ class Client:
             return with_retries(ask)
         except exec_plugin.PluginError as error:
             raise errors.ManagementUnreachable(
-                f"{self._title} can't be asked. {address}; {error}"
+                f"{self._title} can't be asked",
+                detail=f"{address}; {error}",
             ) from error
         except (requests.RequestException, OSError) as error:
             # OSError: a token, CA or key file of the kubeconfig is missing.
             if untrusted := errors.certificate_problem(error):
                 raise responses.UntrustedError(
                     f"the certificate of {self._title} is not trusted, and "
-                    "nothing was sent; check server and "
-                    "certificate-authority-data of the kubeconfig. "
-                    f"{address}: {untrusted}"
+                    "nothing was sent",
+                    detail="Check server and certificate-authority-data of "
+                    f"the kubeconfig. {address}: {untrusted}",
                 ) from error
             raise errors.ManagementUnreachable(
-                f"{self._title} does not answer ({errors.reason(error)}). "
-                f"{address}"
+                f"{self._title} does not answer ({errors.reason(error)})",
+                detail=address,
             ) from error
         except ValueError as error:
             # The text of this error quotes the token: it is neither shown
             # nor chained.
             problem = type(error).__name__
         raise errors.ManagementUnreachable(
-            f"{self._title} can't be asked ({problem}): the kubeconfig's "
-            f"token has to be one line of ASCII. {address}"
+            f"{self._title} can't be asked ({problem})",
+            detail="The kubeconfig's token has to be one line of ASCII. "
+            f"{address}",
         )
 
     def _connected(self) -> Transport:

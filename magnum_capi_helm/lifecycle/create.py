@@ -253,12 +253,14 @@ def _save_failure(
     """
     cluster = operation.cluster
     write = LOG.info if isinstance(error, errors.NoTurn) else LOG.warning
-    write("Creating cluster %s: %s", cluster.uuid, error)
+    write("Creating cluster %s: %s", cluster.uuid, errors.explained(error))
     row = rows.fresh(operation.context, cluster)
     if row is None or rows.action(row.status) == "DELETE":
         return
     if resumable:
-        status_writer.save_reason(row, str(error))
+        status_writer.save_reason(row, errors.for_users(error))
     else:
-        status_writer.save_failed(row, list(row.nodegroups), str(error))
+        status_writer.save_failed(
+            row, list(row.nodegroups), errors.for_users(error)
+        )
     status_writer.copy_outcome(row, cluster)

@@ -53,8 +53,9 @@ def poll(context: Any, cluster: Any) -> health.Health:
             runtime = registry.runtime_of(cluster)
             result = _poll(operations.Operation(context, cluster, runtime))
         except errors.CapiHelmError as error:
-            problem = str(error)
-            result = health.Health(health.UNKNOWN, {"api": problem})
+            problem = errors.explained(error)
+            shown = errors.for_users(error)
+            result = health.Health(health.UNKNOWN, {"api": shown})
             measured.outcome = metrics.FAILED
     if problem:
         # Not inside "except": oslo.log would append the exception again.

@@ -115,7 +115,7 @@ def _errors_shown(context: Any, row: Any) -> Iterator[None]:
         if isinstance(error, errors.ManagementUnreachable):
             shown = len(runtimes.configured()) > 1
         if shown:
-            _save_reason(context, row, str(error))
+            _save_reason(context, row, errors.for_users(error))
         raise
 
 
@@ -135,7 +135,10 @@ def _errors_limited(operation: operations.Operation) -> Iterator[None]:
         # Without the Lease another conductor may do better.
         with contextlib.suppress(errors.CapiHelmError):
             if observed_state.seconds_left(operation, since) < 0:
-                _fail(operation, f"{observed_state.LATE}{error}")
+                _fail(
+                    operation,
+                    f"{observed_state.LATE}{errors.for_users(error)}",
+                )
         raise
 
 
@@ -379,7 +382,7 @@ def _change_release(
         ):
             # The reason of the first failure says more.
             return ""
-        return str(error)
+        return errors.for_users(error)
     return ""
 
 
@@ -400,7 +403,12 @@ def _delete(context: Any, row: Any) -> None:
     except errors.LeaseHeld:
         raise
     except errors.CapiHelmError as error:
-        _save_waiting(context, row, f"deletion waits: {error}", operation)
+        _save_waiting(
+            context,
+            row,
+            f"deletion waits: {errors.for_users(error)}",
+            operation,
+        )
         raise
     if waiting:
         _save_waiting(context, row, waiting.text, operation)

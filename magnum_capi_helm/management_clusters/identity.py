@@ -139,10 +139,11 @@ def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
         runtime.cache().forget(nodegroups[0].cluster_id)
         raise ElsewhereError(
             "the management cluster is not the one that the cluster was made "
-            f"on (UID of its kube-system: {actual}, expected: {expected}): "
-            f"the operator has to set {rt.management_cluster.option} to that "
-            "one again or, if it took that one's place, to run "
-            "'magnum-capi-helm management-cluster accept'"
+            "on: the operator has to end that, the log says how",
+            detail=f"UID of its kube-system: {actual}, expected: {expected}. "
+            f"Set {rt.management_cluster.option} to that one again or, if it "
+            "took that one's place, run 'magnum-capi-helm management-cluster "
+            "accept'",
         )
     return True
 
@@ -205,9 +206,10 @@ def verify(
             raise ElsewhereError(
                 "the management cluster does not seem to be the one that the "
                 f"cluster was made on: its namespace {namespace} has neither "
-                f"the Cluster nor the Lease {release}. The operator has to "
-                f"set {rt.management_cluster.option} to that one again or, if "
-                "it is the one, to create that Lease again"
+                f"the Cluster nor the Lease {release}; the operator has to "
+                "end that, the log says how",
+                detail=f"Set {rt.management_cluster.option} to that one again "
+                "or, if it is the one, create that Lease again",
             )
     record_here(rt, release, nodegroups)
     return True

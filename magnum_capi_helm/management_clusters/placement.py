@@ -222,11 +222,12 @@ def check_accepted(rt: runtime.Runtime, here: identity.Record) -> None:
         more = ", ..." if len(expected) > _NAMED else ""
         raise errors.ManagementError(
             "the management cluster is not the one that the other clusters "
-            f"are on (UID of its kube-system: {here.identity}, expected: "
-            f"{listed}{more}), and nothing is made there: the operator has to "
-            f"set {rt.management_cluster.option} to that one again or, if "
-            "this one took its place, to run 'magnum-capi-helm "
-            "management-cluster accept'"
+            "are on, and nothing is made there: the operator has to end that, "
+            "the log says how",
+            detail=f"UID of its kube-system: {here.identity}, expected: "
+            f"{listed}{more}. Set {rt.management_cluster.option} to that one "
+            "again or, if this one took its place, run 'magnum-capi-helm "
+            "management-cluster accept'",
         )
 
 
@@ -264,8 +265,8 @@ def check_namespace(namespace: client.Object | None) -> None:
         raise errors.NotSupported(
             f"the namespace {view.name_of(namespace)} on the management "
             f"cluster belongs to the Magnum of region {region}: the operator "
-            "has to set [capi_helm] namespace_prefix or region_name so that "
-            "each has its own"
+            "has to give each its own",
+            detail="Set [capi_helm] namespace_prefix or region_name",
         )
 
 

@@ -186,16 +186,17 @@ def by_identity(
     if failed := _failed(answers):
         raise identity.ElsewhereError(
             "none of the management clusters that answer is the one that the "
-            f"cluster was made on (UID of its kube-system: {record.identity}"
-            f"); still to answer: {failed}"
+            f"cluster was made on; still to answer: {failed}",
+            detail=f"UID of its kube-system: {record.identity}",
         )
-    called = f"called {record.name}, " if record.name else ""
+    called = f"It was called {record.name}. " if record.name else ""
     raise identity.ElsewhereError(
         f"none of the management clusters {', '.join(answers)} is the one "
-        f"that the cluster was made on ({called}UID of its kube-system: "
-        f"{record.identity}): the operator has to add it to [capi_helm] "
-        "management_clusters again or, if another one took its place, to run "
-        "'magnum-capi-helm management-cluster accept'"
+        "that the cluster was made on: the operator has to end that, the log "
+        "says how",
+        detail=f"{called}UID of its kube-system: {record.identity}. Add it to "
+        "[capi_helm] management_clusters again or, if another one took its "
+        "place, run 'magnum-capi-helm management-cluster accept'",
     )
 
 

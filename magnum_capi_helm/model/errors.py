@@ -8,8 +8,11 @@ which may have full stops, follow. Magnum's API cuts the title of an error at
 the first full stop (``magnum.api.middleware.parsable_error``), and ``openstack
 coe`` prints the title alone.
 
-The text may be shown to a tenant, so it never holds a secret, a manifest or a
-path of a credential. :mod:`magnum_capi_helm.operations.magnum_errors` maps
+The text may be shown to a tenant, so it never holds a secret, a manifest, or a
+path, address, option or UID of the operator's: those are the ``detail``, which
+the log and the command line show (:func:`explained`). Only the texts of
+:class:`NotConfigured` are the operator's; tenants get :func:`for_users`.
+:mod:`magnum_capi_helm.operations.magnum_errors` maps
 them to exceptions of Magnum, in one place.
 """
 
@@ -59,12 +62,14 @@ class CapiHelmError(Exception):
     ``retriable``: the same call may succeed later.
 
     :param text: made one line, since names that users chose may be in it
+    :param detail: a sentence for the operator alone
     """
 
     retriable = False
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", *, detail: str = "") -> None:
         super().__init__(_one_line(text))
+        self.detail = _one_line(detail)
 
 
 class InvalidInput(CapiHelmError):
@@ -243,6 +248,23 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+def explained(error: BaseException) -> str:
+    """Return the text for operators: with the details of all causes."""
+    own = [each for each in causes(error) if isinstance(each, CapiHelmError)]
+    details = (each.detail for each in own)
+    return ". ".join(filter(None, dict.fromkeys([str(error), *details])))
+
+
+def for_users(error: CapiHelmError) -> str:
+    """Return the text for tenants, in a status or an answer."""
+    if any(isinstance(each, NotConfigured) for each in causes(error)):
+        return (
+            "Magnum is not configured for this: its operator finds the reason "
+            "in the log of the conductor"
+        )
+    return str(error)
 
 
 def certificate_problem(error: Exception) -> str:

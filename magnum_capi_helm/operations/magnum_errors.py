@@ -40,7 +40,7 @@ def as_magnum(error: errors.CapiHelmError, text: str = "") -> Exception:
     )
     # Magnum formats the text once more.
     translated_error: Exception = magnum_class(
-        (text or str(error)).replace("%", "%%")
+        (text or errors.for_users(error)).replace("%", "%%")
     )
     return translated_error
 
@@ -79,8 +79,9 @@ def translated(
     except errors.CapiHelmError as error:
         refusal = error
     # Not inside "except": oslo.log would append the exception again.
-    LOG.warning("%s of cluster %s refused: %s", action, uuid, refusal)
-    text = to_client(action, str(refusal)) if answer else ""
+    problem = errors.explained(refusal)
+    LOG.warning("%s of cluster %s refused: %s", action, uuid, problem)
+    text = to_client(action, errors.for_users(refusal)) if answer else ""
     raise as_magnum(refusal, text) from None
 
 
@@ -100,7 +101,7 @@ def logged(logger: Any, text: str, subject: str) -> Iterator[None]:
     try:
         yield
     except errors.CapiHelmError as error:
-        problem = str(error)
+        problem = errors.explained(error)
         if isinstance(error, QUIET):
             write = logger.info
     if problem:

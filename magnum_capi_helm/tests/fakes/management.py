@@ -34,6 +34,10 @@ list_: TypeAlias = list[T]
 READS = ("get", "list", "scan", "watch", "discover", "date")
 
 
+#: Of the management cluster.
+ADDRESS = "https://fake"
+
+
 class Killed(BaseException):
     """The conductor was killed at this point: nothing after it happens."""
 
@@ -85,8 +89,8 @@ class FakeManagement:
     def unreachable(self, times: int | None = None) -> None:
         """No answer from the API server."""
         error = errors.ManagementUnreachable(
-            "the management cluster does not answer (ConnectTimeout). It is "
-            "https://fake"
+            "the management cluster does not answer (ConnectTimeout)",
+            detail=f"It is {ADDRESS}",
         )
         self.fail(error, times=times)
 

@@ -89,9 +89,9 @@ class PlaneChecksTest(base.BaseTestCase):
         self.assertEqual(
             {
                 "management cluster": "the management cluster does not "
-                "answer (ConnectTimeout). It is https://fake: run 'kubectl "
-                "--kubeconfig /etc/magnum/capi.kubeconfig get --raw /readyz' "
-                "on this host to see why"
+                "answer (ConnectTimeout): run 'kubectl --kubeconfig "
+                "/etc/magnum/capi.kubeconfig get --raw /readyz' on this host "
+                "to see why. It is https://fake"
             },
             self.failed(),
         )

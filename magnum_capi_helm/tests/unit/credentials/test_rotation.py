@@ -235,8 +235,10 @@ class RefusalTest(rotating.RotationTestCase):
             path = self.create_tempfiles([("rules", text)], ".yaml")[0]
             conf.CONF.set_override("app_cred_access_rules", path, "capi_helm")
             self.assertIn(
-                complaint, self.refused(exception.MagnumException), text
+                "Magnum is not configured for this",
+                self.refused(exception.MagnumException),
             )
+            self.assertIn(complaint, self.log.output, text)
 
     def test_access_rules_are_passed_on(self) -> None:
         rule = {"service": "compute", "method": "GET", "path": "/**"}

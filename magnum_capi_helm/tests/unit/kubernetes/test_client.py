@@ -39,7 +39,7 @@ class GetTest(base.BaseTestCase):
             error = self.assertRaises(
                 errors.ManagementError, named.get, kinds.SECRET, "ns", "s"
             )
-            self.assertEqual(expected, str(error))
+            self.assertEqual(expected, errors.explained(error))
 
     def test_an_object(self) -> None:
         management, transport = api.over(api.Answer(200, {"kind": "Secret"}))
@@ -145,5 +145,9 @@ class GetTest(base.BaseTestCase):
         self.assertEqual(
             "the management cluster does not answer (ConnectTimeout). It is "
             "https://management.example.org",
+            errors.explained(error),
+        )
+        self.assertEqual(
+            "the management cluster does not answer (ConnectTimeout)",
             str(error),
         )

@@ -152,7 +152,7 @@ class AuthenticationTest(server.ServerTest):
                 "ns",
                 "s",
             )
-            self.assertIn("one line of ASCII", str(error))
+            self.assertIn("one line of ASCII", errors.explained(error))
             told = "".join(traceback.format_exception(error))
             self.assertNotIn("canary", told)
 

@@ -198,7 +198,7 @@ class FailureTest(_Plugin):
             "ns",
             "s",
         )
-        return str(error).replace(str(self.plugin), "PLUGIN")
+        return errors.explained(error).replace(str(self.plugin), "PLUGIN")
 
     def test_a_failure_does_not_quote_the_output(self) -> None:
         table = [

@@ -44,10 +44,14 @@ class OneTest(moving.OriginTestCase):
         credentials = dict(self.openstack.credentials)
         self.assertEqual("CREATE_FAILED", self.another())
         self.assertIn(
-            f"(UID of its kube-system: {other.management.identity()}, "
-            f"expected: {self.management.identity()}), and nothing is made "
-            "there: the operator has to set [capi_helm] kubeconfig_file",
+            "are on, and nothing is made there: the operator has to end that",
             self.reason,
+        )
+        self.assertIn(
+            f"UID of its kube-system: {other.management.identity()}, "
+            f"expected: {self.management.identity()}. Set [capi_helm] "
+            "kubeconfig_file",
+            self.log.output,
         )
         self.assert_untouched(other)
         self.assertEqual(credentials, self.openstack.credentials)

@@ -84,7 +84,9 @@ class RefusedCreateTest(base.FlowTestCase):
         made = self.plane.runtime()
         made.management = real
         base.install(self, made)
-        self.refused("no kubeconfig", "[capi_helm] kubeconfig_file")
+        self.refused("Magnum is not configured for this")
+        self.assertIn("no kubeconfig", self.log.output)
+        self.assertIn("[capi_helm] kubeconfig_file", self.log.output)
 
     def test_an_unreachable_management_cluster(self) -> None:
         self.management.unreachable()
@@ -113,4 +115,5 @@ class RefusedCreateTest(base.FlowTestCase):
 
     def test_a_ca_file_that_is_missing(self) -> None:
         conf.CONF.set_override("openstack_ca_file", "/nowhere", "drivers")
-        self.refused("openstack_ca_file")
+        self.refused("Magnum is not configured for this")
+        self.assertIn("openstack_ca_file", self.log.output)

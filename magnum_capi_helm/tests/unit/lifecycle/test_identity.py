@@ -126,7 +126,7 @@ class BeforeTheFirstPollTest(moving.OriginTestCase):
         self.server.delete(kinds.LEASE, base.NAMESPACE, base.RELEASE)
         self.delete()
         self.poll()
-        self.assertIn("create that Lease again", self.row().status_reason)
+        self.assertIn("create that Lease again", self.log.output)
         lease = {"name": base.RELEASE, "namespace": base.NAMESPACE}
         self.server.create(kinds.LEASE, {"metadata": lease})
         self.poll()

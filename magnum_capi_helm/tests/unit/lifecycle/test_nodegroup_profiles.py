@@ -72,7 +72,9 @@ class NodegroupProfileTest(rolling.RolloutTestCase):
                 f"of-{name}",
                 labels={"capi_helm_nodegroup_profiles": name},
             )
-            self.assertIn(text, str(error))
+            self.assertIn(text, self.log.output)
+            told = "not configured for this" if content else text
+            self.assertIn(told, str(error))
             self.assertEqual(before, (self.kept(), len(self.helm.upgrades)))
 
     def test_commands_of_all_groups_stay(self) -> None:

@@ -26,7 +26,7 @@ class ElsewhereTest(moving.OriginTestCase):
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
         reason = self.row().status_reason
         self.assertTrue(reason.startswith(f"deletion waits: {FOREIGN}"))
-        self.assertIn("kubeconfig_file", reason)
+        self.assertIn("kubeconfig_file", self.log.output)
         self.assertEqual(1, len(self.openstack.credentials))
         self.assert_untouched(other)
 

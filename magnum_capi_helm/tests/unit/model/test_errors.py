@@ -83,7 +83,7 @@ class TrustTest(server.ServerTest):
         self.assertEqual([], found.received)
         # Nor is it asked again: each time would be a line in the log.
         self.assertEqual("", logged.output)
-        return str(error).replace(str(found.port), "PORT")
+        return errors.explained(error).replace(str(found.port), "PORT")
 
     def test_a_certificate_of_another_ca(self) -> None:
         self.assertRegex(

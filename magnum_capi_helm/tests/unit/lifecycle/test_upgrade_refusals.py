@@ -132,9 +132,12 @@ class RefusalTest(upgrading.UpgradeTestCase):
 
     def test_a_management_cluster_that_does_not_answer(self) -> None:
         self.management.unreachable()
-        text = self.refused(self.template(image_id="ubuntu-1.35"))
-        self.assertIn("does not answer", text)
-        self.assertIn("; try again in a moment. ", text)
+        new = self.template(image_id="ubuntu-1.35")
+        error = self.assertRaises(exception.NotSupported, self.upgrade, new)
+        self.assertIn("does not answer", str(error))
+        self.assertIn("; try again in a moment", str(error))
+        self.assertNotIn("https://", str(error))
+        self.assertIn("It is https://fake", self.log.output)
 
     def test_a_write_that_is_refused_is_nothing(self) -> None:
         self.management.fail(

@@ -37,7 +37,7 @@ LOST: list[tuple[str, tuple[str, str], dict[str, Any], str]] = [
         "without a name it may be the one that is down",
         ("1", ""),
         {"a": DOWN, "b": "2"},
-        "none .* that answer .*kube-system: 1.; still .*: a: no answer$",
+        "none .* that answer .*; still .*: a: no answer. .*kube-system: 1$",
     ),
     (
         "what has its name is another, and one is down",
@@ -93,7 +93,7 @@ class DecisionTest(base.BaseTestCase):
                     identity.Record(*record),
                     answers,
                 )
-                self.assertRegex(str(error), expected)
+                self.assertRegex(errors.explained(error), expected)
 
     def test_location_by_trace(self) -> None:
         for case, answers, expected in TRACED:

@@ -429,6 +429,7 @@ class OverlaidClusterTest(lifecycle_base.FlowTestCase):
         error = self.assertRaises(
             exception.MagnumException, self.create, TEMPLATE
         )
-        self.assertIn("values profile gpu: nodeGroups", str(error))
+        self.assertIn("Magnum is not configured for this", str(error))
+        self.assertIn("values profile gpu: nodeGroups", self.log.output)
         self.assertEqual([], self.helm.upgrades)
         self.assertIsNone(self._secret())

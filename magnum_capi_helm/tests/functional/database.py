@@ -42,6 +42,16 @@ def rows(statement: str, **values: Any) -> Sequence[dict[str, Any]]:
         engine.dispose()
 
 
+def write(statement: str, **values: Any) -> None:
+    """Run one statement that changes rows, with a value for each ``:name``."""
+    engine = sqlalchemy.create_engine(url())
+    try:
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.text(statement), values)
+    finally:
+        engine.dispose()
+
+
 def references(cluster: str) -> list[str]:
     """Which certificates Magnum has stored for a cluster: its four."""
     (found,) = rows(

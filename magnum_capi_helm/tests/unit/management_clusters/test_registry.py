@@ -43,7 +43,7 @@ LOST: list[tuple[str, tuple[str, str], dict[str, Any], str]] = [
         "what has its name is another, and one is down",
         ("1", "a"),
         {"a": "3", "b": DOWN},
-        "none .* that answer .*kube-system: 1.; still .*: b: no answer$",
+        "none .* that answer .*; still .*: b: no answer. .*kube-system: 1$",
     ),
     (
         "it was taken out of the configuration",

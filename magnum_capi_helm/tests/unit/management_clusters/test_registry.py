@@ -49,7 +49,7 @@ LOST: list[tuple[str, tuple[str, str], dict[str, Any], str]] = [
         "it was taken out of the configuration",
         ("1", "a"),
         {"b": "2", "c": "3"},
-        "none .* b, c is .*called a, .*: 1.: .* add it .*management_clusters "
+        "none .* b, c is .*called a. .*: 1. Add it .*management_clusters "
         "again or, .* 'magnum-capi-helm management-cluster accept'$",
     ),
 ]

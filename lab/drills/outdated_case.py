@@ -99,7 +99,7 @@ class OutdatedCase(planes.PlaneCase):
         error = self.assertRaises(
             ka_exceptions.HttpError, self.magnum.call, "POST", path, body
         )
-        # A client ends its text with the first dot, which a version has.
+        # The client shows the first sentence, and the reason with --debug.
         assert error.response is not None
         self.assertIn(reason, error.response.json()["errors"][0]["detail"])
         self.tell(

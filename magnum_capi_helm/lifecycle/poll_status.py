@@ -369,8 +369,8 @@ def _change_release(
             # ever.
             runtime.backoff.record_failure(scope)
             locked.repair()
-    except errors.NoTurn:
-        # Nothing was tried.
+    except (errors.NoTurn, errors.Conflict):
+        # Nothing was tried, or the objects changed since they were read.
         raise
     except errors.CapiHelmError as error:
         if state.is_behind:

@@ -112,6 +112,8 @@ class Plan:
             fingerprint(self.current.rows, moves),
             self.change.back,
             None if self._has_other_chart else self.remade,
+            # Of one group alone, the others' machines keep their build.
+            digest="" if self.built else self.current.desired.digest,
             labels=self.change.labels,
             moves=moves,
         )

@@ -423,9 +423,14 @@ class Release:
             else:
                 secret = management.create(kinds.SECRET, self._secret(data))
         except errors.Conflict:
-            # The client repeats a request whose answer was lost.
             secret = _read(self.runtime, self.scope)
-            if not (secret.get("data") or {}).items() >= data.items():
+            found, version = secret.get("data") or {}, view.version_of(secret)
+            if not (desired.version or desired_state.is_stored(found)):
+                # Requests about nodegroups came before the first state.
+                desired = dataclasses.replace(desired, version=version)
+                return self.store(desired, more)
+            # The client repeats a request whose answer was lost.
+            if not found.items() >= data.items():
                 raise
         return dataclasses.replace(desired, version=view.version_of(secret))
 

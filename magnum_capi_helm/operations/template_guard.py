@@ -53,11 +53,13 @@ class OutdatedError(errors.NotSupported):
     """
 
     def __init__(self, release: str, fact: str) -> None:
+        # Magnum's client shows the text before the first full stop.
         super().__init__(
-            f"{fact}: the Secret {names.desired_state(release)} is an older "
-            "copy, or another program changed the release. Nothing is "
-            "changed, because machines would go back. The operator restores "
-            "the newest Secret, or lets the driver adopt the release as it is"
+            "nothing is changed, because machines would go back to an older "
+            f"state. The reason: {fact}. The Secret "
+            f"{names.desired_state(release)} is an older copy, or another "
+            "program changed the release: the operator restores the newest "
+            "Secret, or lets the driver adopt the release as it is"
         )
 
 

@@ -318,6 +318,7 @@ class RebuiltTest(OutdatedCase):
         test_replacement.put_build(self.helm, test_replacement.PATCHED)
         text = self.refused(self.row().cluster_template, nodegroup="mine")
         self.assertIn("(control-plane, default-worker)", text)
+        self.assertIn("the chart store has another build", text)
         self.assertEqual(before, self.machines_made_of())
 
     def test_a_cluster_upgrade_leaves_a_nodegroup_with_its_own_image(

@@ -161,6 +161,26 @@ class ApplyTest(base.FlowTestCase):
         # The request itself, at once, then after 10, 20 and 40 seconds.
         self.assertEqual([2, 3, 3, 4, 4, 4, 4, 5], tries)
 
+    def test_a_lost_race_for_the_secret_begins_no_pause(self) -> None:
+        self.complete()
+        self.helm.outcomes = [helm.Outcome.UNREACHABLE]
+        self.resize(3)
+        nodegroup = self.groups()["default-worker"]
+        nodegroup.node_count = 4
+        nodegroup.save()
+        self.management.fail(
+            errors.Conflict("the Secret has changed"),
+            verbs=("patch",),
+            kind=kinds.SECRET,
+            name=base.INTENT,
+            times=1,
+        )
+        runs = len(self.helm.upgrades)
+        self.poll()
+        self.assertEqual(runs, len(self.helm.upgrades))
+        self.poll()
+        self.assertEqual(runs + 1, len(self.helm.upgrades))
+
     def test_a_refusal_of_helm_ends_an_update(self) -> None:
         self.complete()
         self.helm.outcomes = [

@@ -100,3 +100,14 @@ class ErrorsTest(base.NodegroupTestCase):
                 kinds.LEASE, base.NAMESPACE, base.RELEASE, {"spec": held}
             )
             self.assertEqual("UPDATE_IN_PROGRESS", self.later(1000)[0])
+
+    def test_errors_before_a_conductors_work_do_not_count(self) -> None:
+        self.resize(3)
+        self.forbid(base.INTENT)
+        self.capi.settle()
+        self.outcome()
+        self.management.recover()
+        with self.busy():
+            self.later(3000)
+        self.forbid(base.INTENT)
+        self.assertEqual("UPDATE_IN_PROGRESS", self.later(700)[0])

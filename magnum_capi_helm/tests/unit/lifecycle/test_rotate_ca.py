@@ -36,6 +36,7 @@ from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rows
+from magnum_capi_helm.tests.unit.lifecycle import test_replacement
 
 #: Trusted and signing CAs of the Secrets, and machines that are replaced.
 _STEPS = (
@@ -473,6 +474,10 @@ class RefusalTest(RotationTestCase):
             kinds.SECRET, base.NAMESPACE, name, {"data": {"tls.key": None}}
         )
         self.assert_refused(f"the Secret {name} has no certificate and key")
+
+    def test_a_chart_whose_build_would_replace_workers(self) -> None:
+        test_replacement.put_build(self.helm, test_replacement.WORKERS)
+        self.assert_refused("would replace machines")
 
     def test_a_lease_that_another_conductor_holds(self) -> None:
         self.plane.runtime().lease_wait = 0.0

@@ -22,7 +22,9 @@ _CHART = cluster_spec.Chart("repo", "openstack-cluster", "0.27.0")
 _Permission = desired_state.Permission
 
 
-def _values(generation: int, version: str = "", stamp: str = "v1-a") -> Any:
+def _values(
+    generation: int | str, version: str = "", stamp: str = "v1-a"
+) -> Any:
     notes = {_COUNTER: str(generation)} if generation else {}
     if stamp:
         notes[_STAMP] = stamp
@@ -74,7 +76,7 @@ def _objects(**machines: str) -> tuple[dict[str, Any], ...]:
 
 
 def _record(
-    generation: int = 1, stamp: str = "v1-a", version: int = 4
+    generation: int | str = 1, stamp: str = "v1-a", version: int = 4
 ) -> helm_records.Release:
     return helm_records.Release(
         version=version,
@@ -93,8 +95,20 @@ class OutdatedTest(base.BaseTestCase):
 
     #: Desired state, generation of record and of live Cluster, version of the
     #: live control plane -> reason.
-    rows = (
+    rows: tuple[tuple[Any, int | str, int | str, str, str], ...] = (
         (_desired(), 1, 1, "v1.35.1", ""),
+        # Somebody wrote another annotation: the other number counts.
+        (_desired(), 1, "many", "v1.35.1", ""),
+        (
+            _desired(),
+            2,
+            "many",
+            "v1.35.1",
+            "the stored desired state is of upgrade 1, the release of upgrade "
+            "2",
+        ),
+        # An older version of the driver accepted a rollback.
+        (_desired(generation=2, version="1.34.2"), 1, 1, "v1.35.1", ""),
         (_desired(generation=2), 1, 1, "v1.34.2", ""),
         (_desired(), 0, 0, "v1.34.2", ""),
         (_desired(), 1, 1, "", ""),

@@ -45,8 +45,6 @@ IN_ROTATION = (
     "UPDATE_IN_PROGRESS, a resize to the present count continues it. An "
     "operator can take it back before its step 3"
 )
-#: Seconds that helm needs at least; with fewer it is left to the polls.
-_HELM = 15.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -276,12 +274,8 @@ def finish(locked: operations.Locked, deadline: float | None = None) -> str:
     :param deadline: of the caller's answer, on the monotonic clock
     :returns: why the polls have to go on; empty: helm is done
     """
-    within = None if deadline is None else deadline - time.monotonic()
     try:
-        if within is not None and within < _HELM:
-            locked.settle()
-            return "no time was left for helm"
-        locked.apply(within=within)
+        ran = locked.apply(deadline=deadline)
     except errors.CapiHelmError as error:
         return str(error)
-    return ""
+    return "" if ran else "no time was left for helm"

@@ -43,6 +43,8 @@ from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
+#: Seconds that a run of helm needs at least.
+_LEAST = 15.0
 #: The driver never rolls back.
 _OWN = ("pending-install", "pending-upgrade")
 
@@ -52,7 +54,7 @@ def upgrade(
     desired: desired_state.DesiredState,
     revisions: releases.Revisions,
     counts: Mapping[str, int],
-    within: float | None,
+    deadline: float | None,
 ) -> bool:
     """Run ``helm upgrade --install``.
 
@@ -60,7 +62,7 @@ def upgrade(
 
     :param revisions: those before it
     :param counts: from :func:`counts_to_set`
-    :param within: seconds for all of it; None: helm's own deadline
+    :param deadline: on the monotonic clock; None: helm's own alone
     :returns: whether API versions in helm's record were changed
     :raises HelmError: as helm says
     :raises Conflict: the record was written by another client meanwhile
@@ -69,7 +71,6 @@ def upgrade(
     chart = rt.charts.ensure(desired.chart)
     fields = patches.wanted(desired.values, desired.chart.version, counts)
     stamped = overlays.for_helm(desired.values, desired.fingerprint)
-    end = within and time.monotonic() + within
 
     def run() -> float:
         return rt.helm.upgrade(
@@ -77,7 +78,7 @@ def upgrade(
             namespace,
             chart,
             stamped,
-            within=end and max(end - time.monotonic(), 1.0),
+            within=deadline and max(deadline - time.monotonic(), 1.0),
             convert=rt.converted_groups,
             patch=fields,
         )
@@ -96,6 +97,14 @@ def upgrade(
         raise
     LOG.info("release %s in %s: helm %.3f s", name, namespace, seconds)
     return migrated
+
+
+def is_too_late(deadline: float | None) -> bool:
+    """Return whether no run of helm can end before a deadline.
+
+    :param deadline: on the monotonic clock; None: there is none
+    """
+    return deadline is not None and time.monotonic() > deadline - _LEAST
 
 
 def counts_to_set(

@@ -384,14 +384,15 @@ class Locked(Operation):
         stored: releases.StoredState | None = None,
         *,
         changes_only: bool = False,
-        within: float | None = None,
+        deadline: float | None = None,
     ) -> bool:
         """Make the release match the rows.
 
         :param stored: what this process has just stored; None: read it
         :param changes_only: run helm only if the rows want something else
             than was last stored
-        :param within: seconds for helm, where there are fewer than usual
+        :param deadline: on the monotonic clock; if helm does not have
+            seconds enough until then, nothing is changed
         :returns: whether helm ran
         :raises NoTurn: no helm process is free; nothing was written
         :raises WouldReplace: machines would be replaced unasked; nothing was
@@ -404,13 +405,13 @@ class Locked(Operation):
         if self.deleting:
             return False
         with self.runtime.turns.turn():
-            return self._apply(stored, changes_only, within)
+            return self._apply(stored, changes_only, deadline)
 
     def _apply(
         self,
         stored: releases.StoredState | None,
         changes_only: bool,
-        within: float | None,
+        deadline: float | None,
     ) -> bool:
         nodegroups = rows.all_groups(self.cluster)
         # Before any absence is believed.
@@ -424,6 +425,8 @@ class Locked(Operation):
         if changes_only and not stored.differs(planned):
             return False
         self._guard(planned, rows_now, revisions)
+        if helm_run.is_too_late(deadline):
+            return False
         counts = helm_run.counts_to_set(self, planned, rows_now)
         changed = planned is not stored.desired
         if changed:
@@ -431,7 +434,7 @@ class Locked(Operation):
             pending_requests.forget_applied(
                 self, rows_now, planned, stored.requests
             )
-        migrated = helm_run.upgrade(self, planned, revisions, counts, within)
+        migrated = helm_run.upgrade(self, planned, revisions, counts, deadline)
         # Asked for once more, or after a failure: helm alone does not look.
         # Nor does it see that two versions of an API spell a field in two
         # ways.

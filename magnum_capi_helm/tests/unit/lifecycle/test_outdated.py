@@ -344,14 +344,32 @@ class RebuiltTest(OutdatedCase):
 class DeadlineTest(OutdatedCase):
     """Magnum waits a minute for the answer to an upgrade."""
 
-    def test_an_upgrade_that_took_too_long_to_check_is_refused(self) -> None:
+    def slow(self, *seconds: float) -> None:
+        """Let each comparison of manifests take so long."""
         real, clock = self.helm.render, time.monotonic
+        left, spent = [*seconds], [0.0]
+        self.useFixture(
+            fixtures.MonkeyPatch("time.monotonic", lambda: clock() + spent[0])
+        )
 
-        def slow(*args: Any, **options: Any) -> Any:
-            later = lambda: clock() + 60  # noqa: E731
-            self.useFixture(fixtures.MonkeyPatch("time.monotonic", later))
+        def render(*args: Any, **options: Any) -> Any:
+            spent[0] += left.pop(0) if left else 0.0
             return real(*args, **options)
 
-        self.useFixture(fixtures.MockPatchObject(self.helm, "render", slow))
+        self.useFixture(fixtures.MockPatchObject(self.helm, "render", render))
+
+    def test_an_upgrade_that_took_too_long_to_check_is_refused(self) -> None:
+        self.slow(60)
         text = self.refused(self.template(image_id="ubuntu-1.35"))
         self.assertIn("took too long", text)
+
+    def test_polls_run_helm_if_little_time_is_left(self) -> None:
+        for seconds, runs in (((20, 5), 1), ((20, 15), 0)):
+            self.slow(*seconds)
+            before = len(self.helm.upgrades)
+            self.upgrade(self.template(image_id="ubuntu-1.35"))
+            self.assertEqual(before + runs, len(self.helm.upgrades))
+            self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+            self.settle()
+            self.settle()
+            self.assertEqual("UPDATE_COMPLETE", self.row().status)

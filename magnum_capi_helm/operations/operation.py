@@ -424,6 +424,8 @@ class Locked(Operation):
         planned = stored.planned(self.cluster, rows_now, revisions)
         if changes_only and not stored.differs(planned):
             return False
+        if helm_run.is_too_late(deadline):
+            return False
         self._guard(planned, rows_now, revisions)
         if helm_run.is_too_late(deadline):
             return False

@@ -344,8 +344,11 @@ class RebuiltTest(OutdatedCase):
 class DeadlineTest(OutdatedCase):
     """Magnum waits a minute for the answer to an upgrade."""
 
-    def slow(self, *seconds: float) -> None:
-        """Let each comparison of manifests take so long."""
+    def slow(self, *seconds: float) -> list[float]:
+        """Let each comparison of manifests take so long.
+
+        :returns: the seconds of comparisons that are still to come
+        """
         real, clock = self.helm.render, time.monotonic
         left, spent = [*seconds], [0.0]
         self.useFixture(
@@ -357,6 +360,7 @@ class DeadlineTest(OutdatedCase):
             return real(*args, **options)
 
         self.useFixture(fixtures.MockPatchObject(self.helm, "render", render))
+        return left
 
     def test_an_upgrade_that_took_too_long_to_check_is_refused(self) -> None:
         self.slow(60)
@@ -364,11 +368,17 @@ class DeadlineTest(OutdatedCase):
         self.assertIn("took too long", text)
 
     def test_polls_run_helm_if_little_time_is_left(self) -> None:
-        for seconds, runs in (((20, 5), 1), ((20, 15), 0)):
-            self.slow(*seconds)
+        # Seconds of comparisons, runs of helm, comparisons left to polls.
+        for seconds, runs, later in (
+            ((20, 5), 1, 0),
+            ((20, 15), 0, 0),
+            ((35, 0), 0, 1),
+        ):
+            left = self.slow(*seconds)
             before = len(self.helm.upgrades)
             self.upgrade(self.template(image_id="ubuntu-1.35"))
             self.assertEqual(before + runs, len(self.helm.upgrades))
+            self.assertEqual(later, len(left))
             self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
             self.settle()
             self.settle()

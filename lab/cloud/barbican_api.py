@@ -21,4 +21,6 @@ extensions.register_adapter(
 port = int(sys.argv[2])
 paste = pathlib.Path(sys.prefix, "etc", "barbican", "barbican-api-paste.ini")
 application = deploy.loadapp(f"config:{paste}")
-wsgi.Server(("127.0.0.1", port), application, numthreads=8).start()
+wsgi.Server(
+    ("127.0.0.1", port), application, numthreads=8, timeout=600
+).start()

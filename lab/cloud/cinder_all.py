@@ -113,7 +113,9 @@ def main(port: int, options: list[str]) -> None:
             service_name=name,
             coordination=name is not None,
         ).start()
-    wsgi.Server(("127.0.0.1", port), api.application, numthreads=8).start()
+    wsgi.Server(
+        ("127.0.0.1", port), api.application, numthreads=8, timeout=600
+    ).start()
 
 
 if __name__ == "__main__":

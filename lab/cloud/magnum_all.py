@@ -61,7 +61,7 @@ def main(port: int, options: list[str]) -> None:
     # Else requests beside the first find a policy without rules.
     policy.init().load_rules()
     address = ("127.0.0.1", port)
-    wsgi.Server(address, app.load_app(), numthreads=8).start()
+    wsgi.Server(address, app.load_app(), numthreads=8, timeout=600).start()
 
 
 if __name__ == "__main__":

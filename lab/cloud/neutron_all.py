@@ -85,7 +85,9 @@ def main(port: int, database: str, hosts: list[str]) -> None:
     # The driver's name in it is SQLAlchemy's.
     plain = database.replace("+psycopg2", "")
     threading.Thread(target=settle, args=(plain, hosts), daemon=True).start()
-    wsgi.Server(("127.0.0.1", port), api.application, numthreads=8).start()
+    wsgi.Server(
+        ("127.0.0.1", port), api.application, numthreads=8, timeout=600
+    ).start()
 
 
 if __name__ == "__main__":

@@ -56,7 +56,9 @@ def main(port: int, hosts: list[str]) -> None:
 
     threading.Thread(target=insist, args=(start,), daemon=True).start()
     address = ("127.0.0.1", port)
-    wsgi.Server(address, osapi_compute.application, numthreads=8).start()
+    wsgi.Server(
+        address, osapi_compute.application, numthreads=8, timeout=600
+    ).start()
 
 
 def _prepare_computes() -> None:

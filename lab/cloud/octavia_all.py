@@ -246,7 +246,9 @@ def main(port: int, database: str, options: list[str]) -> None:
     threading.Thread(
         target=settle, args=(plain, Ports(), fail), daemon=True
     ).start()
-    wsgi.Server(("127.0.0.1", port), api.application, numthreads=8).start()
+    wsgi.Server(
+        ("127.0.0.1", port), api.application, numthreads=8, timeout=600
+    ).start()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@
 Policies are loaded before anybody is served. These services load theirs with
 the first request and let those beside it use one without rules, or half made:
 Neutron's lists come out empty then, Cinder refuses, Keystone fails.
+
+All servers of the lab keep idle connections for ten minutes: a request on a
+connection that the server ends at that moment would get no answer.
 """
 
 import importlib
@@ -31,4 +34,6 @@ module, port = sys.argv[1], int(sys.argv[2])
 sys.argv = [module, *sys.argv[3:]]
 application = importlib.import_module(module).application
 _load_policy(module.partition(".")[0])
-wsgi.Server(("127.0.0.1", port), application, numthreads=8).start()
+wsgi.Server(
+    ("127.0.0.1", port), application, numthreads=8, timeout=600
+).start()

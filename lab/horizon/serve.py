@@ -16,4 +16,5 @@ wsgi.Server(
     ("127.0.0.1", int(sys.argv[1])),
     handlers.StaticFilesHandler(application),
     numthreads=8,
+    timeout=600,
 ).start()

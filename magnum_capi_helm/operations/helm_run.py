@@ -124,10 +124,10 @@ def counts_to_set(
     for each in autoscaler.scaled(desired.values):
         name = str(each["name"])
         deployment = names.machine_deployment(owner, name)
-        found = rt.management.get(
+        live_deployment = rt.management.get(
             kinds.MACHINE_DEPLOYMENT, namespace, deployment
         )
-        live = view.spec_of(found).get("replicas")
+        live = view.spec_of(live_deployment).get("replicas")
         count = autoscaler.set_count(each, asked.get(name), live)
         if count is not None:
             counts[name] = count

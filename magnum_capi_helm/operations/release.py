@@ -233,8 +233,8 @@ def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
 
     :param revisions: at least one, the newest last
     """
-    found = [each for each in revisions if each.status == "deployed"]
-    return (found or revisions)[-1]
+    with_status = [each for each in revisions if each.status == "deployed"]
+    return (with_status or revisions)[-1]
 
 
 def deployed(
@@ -424,13 +424,13 @@ class Release:
                 secret = management.create(kinds.SECRET, self._secret(data))
         except errors.Conflict:
             secret = _read(self.runtime, self.scope)
-            found, version = secret.get("data") or {}, view.version_of(secret)
-            if not (desired.version or desired_state.is_stored(found)):
+            stored, version = secret.get("data") or {}, view.version_of(secret)
+            if not (desired.version or desired_state.is_stored(stored)):
                 # Requests about nodegroups came before the first state.
                 desired = dataclasses.replace(desired, version=version)
                 return self.store(desired, more)
             # The client repeats a request whose answer was lost.
-            if not found.items() >= data.items():
+            if not stored.items() >= data.items():
                 raise
         return dataclasses.replace(desired, version=view.version_of(secret))
 

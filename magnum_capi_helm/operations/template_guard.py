@@ -178,8 +178,8 @@ def unasked(
     if permission and permission.groups is None:
         return ()
     allowed = (permission and permission.groups) or frozenset()
-    known = rows_now.known_as(values.group_names(before.values))
-    living = {each.chart_name for each in (*known.workers, *known.refused)}
+    named = rows_now.known_as(values.group_names(before.values))
+    living = {each.chart_name for each in (*named.workers, *named.refused)}
     gone = values.group_names(before.values) - living
     return tuple(each for each in changed if each not in allowed | gone)
 

@@ -186,13 +186,13 @@ def check_unknown(cluster: Any) -> None:
     """
     template = cluster.cluster_template.labels or {}
     own = _own(cluster.labels, template)
-    given = {**template, **own}
-    for name in sorted(given.keys() & _BY_NAME.keys()):
-        if advice := _BY_NAME[name].advice(given[name]):
+    requested = {**template, **own}
+    for name in sorted(requested.keys() & _BY_NAME.keys()):
+        if advice := _BY_NAME[name].advice(requested[name]):
             _warn(cluster, f"label {name} is deprecated: {advice}")
     _refuse_or_warn(
         cluster,
-        *without_effect(given).values(),
+        *without_effect(requested).values(),
         *_misplaced(own, labels.Scope.CLUSTER),
     )
 

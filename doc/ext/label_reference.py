@@ -78,13 +78,14 @@ def reference(topics: Iterable[topic.Topic]) -> Iterator[str]:
 
 
 def summary(topics: Iterable[topic.Topic]) -> Iterator[str]:
-    """Yield a table for each topic: labels, defaults, purpose and change."""
+    """Yield a table: labels by topic, defaults, purpose and change."""
     header = ("Label", "Default", "Purpose", "On a change")
+    rows: list[tuple[str, ...]] = []
     for each in topics:
         if each.labels:
-            yield from (f".. rubric:: {each.name}", "")
-            rows = map(_row, each.labels)
-            yield from markup.table(header, (30, 18, 36, 16), rows)
+            rows.append((f"**{each.name}**", "", "", ""))
+            rows.extend(map(_row, each.labels))
+    return markup.table(header, (30, 18, 36, 16), rows)
 
 
 def _row(label: labels.Label[Any]) -> tuple[str, str, str, str]:

@@ -2,8 +2,9 @@
 
 """The directives of labels, all from the code.
 
-``magnum-labels``: each label, by topic; ``magnum-label-names``: labels that
-other drivers have under another name; ``magnum-ignored-labels``: labels of
+``magnum-labels``: each label, by topic; ``magnum-label-summary``: a row for
+each label; ``magnum-label-names``: labels that other drivers have under
+another name; ``magnum-ignored-labels``: labels of
 other drivers that are accepted and have no effect here, of one class:
 ``functional`` or ``harmless``; ``magnum-labels-of``: all labels of another
 driver.
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 import json
 import pathlib
+import re
 from typing import Any
 
 import markup
@@ -36,6 +38,9 @@ _OTHER_DRIVERS = {
 }
 _ALIAS = "alias of "
 _UNSET = "unset"
+#: Where a sentence of a help ends.
+_SENTENCE = re.compile(r"(?<=\.) ")
+_DEFAULT = "Default: "
 
 #: Name of a label -> its change on an upgrade, measured with the chart.
 _CHANGES: dict[str, str] = json.loads(
@@ -44,6 +49,15 @@ _CHANGES: dict[str, str] = json.loads(
     .joinpath("source/reference/label-changes.json")
     .read_text("utf-8")
 )
+
+#: The labels without values of the chart.
+_WITHOUT_VALUES = {
+    "capi_helm_chart_version": "as the chart",
+    "capi_helm_nodegroup_profiles": "as the values",
+    "capi_helm_values_profiles": "as the values",
+    "capi_management_cluster": "fixed",
+    "volumes_policy": "in place",
+}
 
 #: Where a label of that scope is read, the strongest first.
 _PLACES = {
@@ -61,6 +75,29 @@ def reference(topics: Iterable[topic.Topic]) -> Iterator[str]:
         yield from (each.name, "-" * len(each.name), "")
         for label in each.labels:
             yield from _entry(label)
+
+
+def summary(topics: Iterable[topic.Topic]) -> Iterator[str]:
+    """Yield a table: labels by topic, defaults, purpose and change."""
+    header = ("Label", "Default", "Purpose", "On a change")
+    rows: list[tuple[str, ...]] = []
+    for each in topics:
+        if each.labels:
+            rows.append((f"**{each.name}**", "", "", ""))
+            rows.extend(map(_row, each.labels))
+    return markup.table(header, (30, 18, 36, 16), rows)
+
+
+def _row(label: labels.Label[Any]) -> tuple[str, str, str, str]:
+    """Return the cells of a label: its first sentence is the purpose."""
+    first, *others = _SENTENCE.split(label.help)
+    default = _default(label)
+    if default == _UNSET:
+        said = (each for each in others if each.startswith(_DEFAULT))
+        text = next(said, _UNSET).removeprefix(_DEFAULT).removesuffix(".")
+        default = markup.text(text)
+    change = {**_CHANGES, **_WITHOUT_VALUES}[label.name]
+    return _link(label), default, markup.text(first), change
 
 
 def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
@@ -210,6 +247,7 @@ def setup(app: application.Sphinx) -> dict[str, bool]:
         app,
         {
             "magnum-labels": lambda _: reference(features.TOPICS),
+            "magnum-label-summary": lambda _: summary(features.TOPICS),
             "magnum-label-names": lambda _: names(features.LABELS),
             "magnum-ignored-labels": _ignored_labels,
             "magnum-labels-of": _labels_of,

@@ -5,8 +5,7 @@
 ``magnum-chart-versions``: the versions that each chart was tested with;
 ``magnum-chart-traps``: peculiarities of some charts; ``magnum-compatibility``:
 the newest run of each environment; ``magnum-conversion``: fields of Cluster
-API's v1beta1 in v1beta2; ``magnum-layers``: the folders of the
-product from the top down; ``magnum-metrics``: metrics of the command
+API's v1beta1 in v1beta2; ``magnum-metrics``: metrics of the command
 (``cloud``) or of conductors (``process``); ``magnum-reasons``: messages of
 OpenStack that the driver explains.
 """
@@ -17,26 +16,21 @@ from collections.abc import Iterator
 import pathlib
 import re
 import sys
-import textwrap
 from typing import Any
 
 import markup
 from sphinx import application
 from sphinx import environment
-from sphinx.util import logging
 
 from magnum_capi_helm import metrics
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import messages
-from magnum_capi_helm.tests import folders
 
 # The checkout: these modules are no part of the driver.
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
 
 from tools import compatibility
-
-LOG = logging.getLogger(__name__)
 
 _METRICS = {"cloud": metrics.OF_CLOUD, "process": metrics.OF_PROCESS}
 #: Fields side by side stand for each other.
@@ -149,28 +143,6 @@ def _fields(
             yield from _fields(field.rows, f"{name}.", f"{new}{inner}.")
 
 
-def _layers(env: environment.BuildEnvironment) -> Iterator[str]:
-    """Yield the layers as a literal block.
-
-    The page has to name all folders elsewhere, too: one that it does not name
-    is a warning, and warnings fail the build.
-    """
-    page = pathlib.Path(env.doc2path(env.docname)).read_text()
-    yield from ("::", "")
-    for layer in folders.LAYERS:
-        for name in sorted(layer):
-            if markup.literal(name) not in page:
-                LOG.warning("no word on %s", name, location=env.docname)
-        yield from textwrap.wrap(
-            ", ".join(sorted(layer)),
-            75,
-            initial_indent="   ",
-            subsequent_indent="     ",
-            break_long_words=False,
-        )
-    yield ""
-
-
 def _metrics(_: environment.BuildEnvironment, kind: str) -> Iterator[str]:
     """Yield a row for each metric, with its labels."""
     rows = ((_name(each), _meaning(each)) for each in _METRICS[kind])
@@ -209,7 +181,6 @@ def setup(app: application.Sphinx) -> dict[str, bool]:
             "magnum-chart-traps": _chart_traps,
             "magnum-compatibility": _compatibility,
             "magnum-conversion": _conversion,
-            "magnum-layers": _layers,
             "magnum-metrics": _metrics,
             "magnum-reasons": _reasons,
         },

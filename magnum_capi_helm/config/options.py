@@ -31,7 +31,7 @@ OPTIONS: list[cfg.Opt] = [
         "name has a group [capi_helm_management_<name>], and kubeconfig_file "
         "above is not used. Add names at any time; keep a name as long as "
         "its management cluster has clusters. Empty: one management cluster, "
-        "the one of kubeconfig_file.",
+        "with kubeconfig_file.",
     ),
     cfg.StrOpt(
         "namespace_prefix",
@@ -240,7 +240,7 @@ OPTIONS: list[cfg.Opt] = [
         "trusted_ca_files",
         default=[],
         help="PEM files with CAs that the machines of new clusters trust, in "
-        "addition to those of [drivers] openstack_ca_file. Use it for the CA "
+        "addition to [drivers] openstack_ca_file. Use the option for the CA "
         "of a registry or a proxy. 16 KiB together.",
     ),
     cfg.StrOpt(
@@ -254,8 +254,8 @@ OPTIONS: list[cfg.Opt] = [
         "addon_repository",
         default="",
         help="Helm repository that has the charts of all addons. "
-        "`magnum-capi-helm chart mirror` fills one. Empty: each addon's own "
-        "repository.",
+        "`magnum-capi-helm chart mirror` creates such a repository. Empty: "
+        "each addon's own repository.",
     ),
     cfg.StrOpt(
         "app_cred_interface_type",
@@ -276,8 +276,8 @@ OPTIONS: list[cfg.Opt] = [
         "app_cred_roles",
         default=[],
         help="Roles of a cluster's application credential. The credential "
-        "gets only those that the creating user has. Empty: all roles of "
-        "that user. The credential never gets the role admin.",
+        "gets only the roles that the creating user has. Empty: all roles of "
+        "the user. The credential never gets the role admin.",
     ),
     cfg.StrOpt(
         "app_cred_access_rules",
@@ -352,7 +352,7 @@ OPTIONS: list[cfg.Opt] = [
         default="",
         help="File with the key that signs each kubeconfig that is sent "
         "(HMAC-SHA256): 24 to 64 bytes in base64, with or without ``whsec_`` "
-        "before it. A second line may have the former key: then both sign. "
+        "before it. A second line may have the old key: then both sign. "
         "Other users must not be able to read the file. The driver reads it "
         "again for each delivery.",
     ),
@@ -360,7 +360,7 @@ OPTIONS: list[cfg.Opt] = [
         "delivery_ca_file",
         default="",
         help="PEM file with the CAs that may have signed the receiver's "
-        "certificate. Empty: those that Python's requests trusts.",
+        "certificate. Empty: the CAs that Python's requests trusts.",
     ),
     # One choice: a file that asks for a user with fewer rights is refused,
     # and does not send the administrator's kubeconfig.
@@ -402,9 +402,9 @@ MANAGEMENT_CLUSTER_OPTIONS: list[cfg.Opt] = [
         default=100,
         min=0,
         help="Share of new clusters, relative to the weights of the other "
-        "management clusters that take them: a new cluster goes to the one "
-        "with the fewest clusters for its weight. 0: no new clusters; "
-        "existing ones stay.",
+        "management clusters that accept new clusters: the management cluster "
+        "with the fewest clusters for its weight gets a new cluster. 0: no "
+        "new clusters; existing clusters stay.",
     ),
     cfg.ListOpt(
         "projects",

@@ -145,7 +145,7 @@ MIG_STRATEGY = HARDWARE.choice(
     help="Names of the parts of NVIDIA's GPUs: nvidia.com/gpu, if all parts "
     "of a node are equal (single), or one for each size, such as "
     "nvidia.com/mig-1g.10gb (mixed). The node label nvidia.com/mig.config "
-    "chooses the parts. Default: that of the operator, single.",
+    "chooses the parts. Default: single, as in the operator.",
     becomes=("addons.nvidiaGPUOperator.release.values.mig.strategy",),
 )
 MELLANOX = HARDWARE.switch(

@@ -76,9 +76,9 @@ def _level(mode: str, help_text: str) -> labels.Label[str]:
     return TOPIC.choice(
         f"pod_security_{mode}",
         ("privileged", "baseline", "restricted"),
-        help=f"Pod Security Standard. {help_text} It applies to namespaces "
-        "without such a label of their own. Default: that of Kubernetes, "
-        "privileged.",
+        help=f"Pod Security Standard: {help_text} It applies to namespaces "
+        "without such a label of their own. Default: privileged, as "
+        "in Kubernetes.",
         becomes=(_POD_SECURITY,),
         charts=_WITH_CONFIGURATION,
     )

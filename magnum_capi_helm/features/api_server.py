@@ -100,7 +100,7 @@ FIXED_FLOATING_IP: labels.Label[str | None] = TOPIC.label(
     types.IPAddress(version=4),
     allowed="an IPv4 address",
     help="Existing floating IP of the project for the Kubernetes API. "
-    "Default: a new one.",
+    "Default: a new floating IP.",
     becomes=("apiServer.floatingIP",),
 )
 FIXED_IP: labels.Label[str | None] = TOPIC.label(
@@ -126,14 +126,14 @@ ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = TOPIC.label(
 LB_FLAVOR = TOPIC.text(
     "api_server_lb_flavor",
     "the name of an Octavia flavor",
-    help="Octavia flavor of the load balancer. Default: that of Octavia.",
+    help="Octavia flavor of the load balancer. Default: as in Octavia.",
     becomes=("apiServer.loadBalancerFlavor",),
     charts=(versions.Range(since="0.12.0"),),
 )
 LB_ZONE = TOPIC.text(
     "api_server_lb_availability_zone",
     "the name of an Octavia availability zone",
-    help="Octavia availability zone of the load balancer. Default: that of "
+    help="Octavia availability zone of the load balancer. Default: as in "
     "Octavia.",
     becomes=("apiServer.loadBalancerAvailabilityZone",),
     charts=(versions.Range(since="0.11.0"),),

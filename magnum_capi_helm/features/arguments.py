@@ -324,7 +324,7 @@ KUBELET = _options(
 )
 KUBE_PROXY = _options(
     "kubeproxy_options",
-    "kube-proxy; the label counts when the cluster is created",
+    "kube-proxy; the label applies when the cluster is created",
     (f"{_SPEC}.kubeProxyConfiguration",),
 )
 
@@ -340,7 +340,7 @@ def _tls(
         f"{component}_tls_cipher_suites",
         CipherSuites(),
         (),
-        help=f"Cipher suites of {text} for TLS 1.2. Default: those of "
+        help=f"Cipher suites of {text} for TLS 1.2. Default: as in "
         "Kubernetes.",
         scope=label.scope,
         becomes=tuple(f"{path}.tls-cipher-suites" for path in label.becomes),
@@ -351,8 +351,7 @@ def _tls(
         # Without a full stop.
         allowed="one of two versions of TLS",
         details="they are 1.2 and 1.3",
-        help=f"Minimum TLS version of {text}. Default: that of Kubernetes, "
-        "1.2.",
+        help=f"Minimum TLS version of {text}. Default: as in Kubernetes, 1.2.",
         scope=label.scope,
         becomes=tuple(f"{path}.tls-min-version" for path in label.becomes),
     )

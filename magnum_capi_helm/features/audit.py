@@ -33,9 +33,9 @@ LEVEL = TOPIC.choice(
     "Metadata",
     help="Detail of the log for requests that change something: user, time "
     "and action (Metadata), the content of the request too (Request), or "
-    "that of the response as well (RequestResponse). Requests about Secrets, "
-    "ConfigMaps and tokens, and requests that only read, are always logged "
-    "at the level Metadata.",
+    "the content of the response as well (RequestResponse). Requests about "
+    "Secrets, ConfigMaps and tokens, and requests that only read, are always "
+    "logged at the level Metadata.",
     becomes=("controlPlane.kubeadmConfigSpec.files",),
 )
 

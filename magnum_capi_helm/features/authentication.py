@@ -95,8 +95,7 @@ USERNAME_PREFIX = _oidc(
     "username_prefix",
     "usernamePrefix",
     f"a prefix of only {arguments.HARMLESS}, or - for no prefix",
-    "Prefix of the user's name in Kubernetes. The default is oidc: with the "
-    "colon.",
+    "Prefix of the user's name in Kubernetes. Default: oidc: with the colon.",
 )
 GROUPS_CLAIM = _oidc(
     "groups_claim",
@@ -108,7 +107,7 @@ GROUPS_PREFIX = _oidc(
     "groups_prefix",
     "groupsPrefix",
     f"a prefix of only {arguments.HARMLESS}",
-    "Prefix of the names of groups in Kubernetes. The default is oidc: with "
+    "Prefix of the names of groups in Kubernetes. Default: oidc: with "
     "the colon.",
 )
 ALGORITHMS: labels.Label[list[str]] = TOPIC.label(

@@ -77,8 +77,8 @@ GPUS = TOPIC.text(
     "the resource of a device plugin and its count on each node",
     regex=r"\A([a-z0-9.-]{1,200}/[A-Za-z0-9._-]{1,63}=[1-9][0-9]?)?\Z",
     details="an example is nvidia.com/gpu=1",
-    help="GPUs of each node. The autoscaler needs them to scale a nodegroup "
-    "up from 0 for a pod with a GPU: the flavor does not have their name in "
+    help="GPUs of each node, which the autoscaler needs to scale a nodegroup "
+    "up from 0 for a pod with a GPU. The flavor does not have their name in "
     "Kubernetes.",
     scope=labels.Scope.NODEGROUP,
     becomes=(f"nodeGroups[].{CAPACITY}",),
@@ -87,15 +87,15 @@ UNNEEDED_TIME: labels.Label[str | None] = TOPIC.label(
     "auto_scaling_unneeded_time",
     label_types.Duration("1m"),
     help="Time after which the autoscaler removes an unneeded node. Default: "
-    "that of the autoscaler, 10 minutes.",
+    "10 minutes, as in the autoscaler.",
     becomes=("autoscaler.extraArgs.scale-down-unneeded-time",),
 )
 UTILIZATION: labels.Label[float | None] = TOPIC.label(
     "auto_scaling_utilization_threshold",
     label_types.Share(),
-    help="Share of a node's resources. A node is unneeded if its pods request "
-    "less than this share and fit on other nodes. Default: that of the "
-    "autoscaler, 0.5.",
+    help="Share of a node's resources: a node is unneeded if its pods request "
+    "less than this share and fit on other nodes. Default: 0.5, as in the "
+    "autoscaler.",
     becomes=("autoscaler.extraArgs.scale-down-utilization-threshold",),
 )
 

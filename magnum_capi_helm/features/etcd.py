@@ -43,7 +43,7 @@ KIND = TOPIC.choice(
 VOLUME_TYPE = TOPIC.text(
     "etcd_blockdevice_volume_type",
     "the name of a Cinder volume type",
-    help="Cinder volume type of the etcd volume. Default: that of Cinder.",
+    help="Cinder volume type of the etcd volume. Default: as in Cinder.",
     aliases=("etcd_volume_type",),
     former=("etcd_volume_type",),
     becomes=("etcd.blockDevice.volumeType",),

@@ -35,8 +35,8 @@ MAX_UNHEALTHY: labels.Label[str | int | None] = TOPIC.label(
     "auto_healing_max_unhealthy",
     label_types.CountOrPercentage(),
     help="Number or share of unhealthy workers in a group up to which Cluster "
-    "API replaces them. More at once are probably an outage. Default: that of "
-    "the chart, 100%. In the control plane, Cluster API always replaces one "
+    "API replaces them. More at once are probably an outage. Default: 100%, "
+    "as in the chart. In the control plane, Cluster API always replaces one "
     "machine at a time.",
     scope=labels.Scope.NODEGROUP,
     becomes=(f"{_SPEC}.maxUnhealthy",),
@@ -45,7 +45,7 @@ STARTUP_TIMEOUT: labels.Label[str | None] = TOPIC.label(
     "auto_healing_node_startup_timeout",
     label_types.Duration("5m"),
     help="Time after which Cluster API replaces a machine without a node. "
-    "Default: that of the chart, 30 minutes.",
+    "Default: 30 minutes, as in the chart.",
     scope=labels.Scope.NODEGROUP,
     becomes=(
         f"{_SPEC}.nodeStartupTimeout",
@@ -56,7 +56,7 @@ UNHEALTHY_TIMEOUT: labels.Label[str | None] = TOPIC.label(
     "auto_healing_unhealthy_timeout",
     label_types.Duration("1m"),
     help="Time after which Cluster API replaces a machine with a node that is "
-    "not ready. Default: that of the chart, 5 minutes.",
+    "not ready. Default: 5 minutes, as in the chart.",
     scope=labels.Scope.NODEGROUP,
     becomes=(
         f"{_SPEC}.unhealthyConditions",

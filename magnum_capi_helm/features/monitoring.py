@@ -34,8 +34,8 @@ ENABLED = TOPIC.switch(
 RETENTION_DAYS: labels.Label[int | None] = TOPIC.label(
     "monitoring_retention_days",
     label_types.Integer(1, 36500, "a number of days"),
-    help="Days for which Prometheus keeps its data. Default: that of the "
-    "chart, 90 days.",
+    help="Days for which Prometheus keeps its data. Default: 90 days, "
+    "as in the chart.",
     becomes=(f"{_PROMETHEUS}.retention",),
 )
 RETENTION_SIZE: labels.Label[int | None] = TOPIC.label(
@@ -48,7 +48,7 @@ RETENTION_SIZE: labels.Label[int | None] = TOPIC.label(
 VOLUME_SIZE: labels.Label[int | None] = TOPIC.label(
     "monitoring_volume_size",
     _GIBIBYTES,
-    help="Size of Prometheus' volume. Default: that of the chart, 10 GiB.",
+    help="Size of Prometheus' volume. Default: 10 GiB, as in the chart.",
     becomes=(_VOLUME,),
 )
 STORAGE_CLASS = TOPIC.text(
@@ -67,7 +67,7 @@ INTERVAL: labels.Label[int | None] = TOPIC.label(
     "monitoring_interval_seconds",
     label_types.Integer(1, 86400, "a number of seconds"),
     help="Seconds between two scrapes of a target by Prometheus. Default: "
-    "that of Prometheus.",
+    "as in Prometheus.",
     becomes=(f"{_PROMETHEUS}.scrapeInterval",),
 )
 LOKI = TOPIC.switch(

@@ -168,7 +168,7 @@ def _check_room(cluster: cluster_spec.Cluster) -> None:
 HUBBLE = TOPIC.switch(
     "cilium_hubble_ui_enabled",
     help="Install Hubble's web interface and its relay, which show the "
-    "traffic of pods. Reach it by kubectl -n kube-system port-forward "
+    "traffic of pods. Connect with kubectl -n kube-system port-forward "
     "service/hubble-ui 12000:80. The label needs network_driver=cilium.",
     becomes=(
         f"{_CILIUM}.hubble.relay.enabled",
@@ -187,9 +187,9 @@ def _chart_version(
         "",
         details=f"{oldest} or later, such as {example}",
         help=f"Version of {name}. The label needs network_driver={cni}. "
-        "Default: that of the cluster's chart, with which it is tested. A "
-        "living cluster takes newer versions only; without the label, its "
-        "next upgrade brings the chart's.",
+        "Default: as in the cluster's chart, which is tested with it. An "
+        "existing cluster takes newer versions only; without the label, its "
+        "next upgrade installs the version of the chart.",
         becomes=(f"addons.cni.{cni}.chart.version",),
     )
 

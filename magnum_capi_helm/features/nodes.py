@@ -75,7 +75,7 @@ EXTRA_VOLUMES: labels.Label[tuple[str, ...]] = TOPIC.label(
     details="an example is data:100,logs:20:fast; the names containers, etcd "
     "and root are taken",
     help="Further Cinder volumes of each worker, without a file system, and "
-    "their volume types. Default of a type: that of Cinder.",
+    "their volume types. Default of a type: as in Cinder.",
     scope=labels.Scope.NODEGROUP,
     becomes=("nodeGroups[].additionalBlockDevices",),
 )

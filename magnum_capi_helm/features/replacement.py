@@ -24,7 +24,7 @@ def _timeout(name: str, field: str, text: str) -> labels.Label[str | None]:
         name,
         label_types.Duration("0s"),
         details="0s waits without end",
-        help=f"{text} Default: that of the chart, 5 minutes.",
+        help=f"{text} Default: 5 minutes, as in the chart.",
         scope=labels.Scope.NODEGROUP,
         becomes=(f"controlPlane.{field}", f"nodeGroups[].{field}"),
     )
@@ -57,7 +57,7 @@ MAX_SURGE: labels.Label[str | int | None] = TOPIC.label(
     help="Number or share of additional machines while the machines of a "
     "worker group are replaced. The group then never has fewer nodes, and "
     "--max-batch-size has no effect on it. Default: none; Cluster API removes "
-    "a machine before it makes the next.",
+    "a machine before it creates the next.",
     scope=labels.Scope.NODEGROUP,
     becomes=("nodeGroups[].rolloutStrategy",),
 )

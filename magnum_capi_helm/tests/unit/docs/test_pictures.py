@@ -9,9 +9,12 @@ import re
 
 from oslotest import base
 
+from magnum_capi_helm.tests import folders
+
 _SOURCE = pathlib.Path(__file__).parents[4] / "doc" / "source"
 #: Bytes: who reads on a slow line waits for them, and git keeps each for ever.
 _LARGEST = 100_000
+_TEXT = re.compile(r'<text x="(\d+)" y="(\d+)"[^>]*>(\w+)</text>')
 _SHOWN = re.compile(r"^\.\. image:: (\S+)\n((?:   .*\n)*)", re.MULTILINE)
 
 
@@ -44,5 +47,32 @@ class PicturesTest(base.BaseTestCase):
             path.name
             for path, options in _shown().items()
             if ":alt: " not in options
+        ]
+        self.assertEqual([], silent)
+
+
+class LayersTest(base.BaseTestCase):
+    """The architecture page shows and explains each folder."""
+
+    page = _SOURCE / "contributor" / "architecture.rst"
+
+    def test_picture_has_the_folders_in_the_order_of_imports(self) -> None:
+        layers = [sorted(layer) for layer in folders.LAYERS]
+        names = [name for layer in layers for name in layer]
+        picture = self.page.with_name("layers.svg").read_text()
+        places = sorted(
+            (int(y), int(x), name)
+            for x, y, name in _TEXT.findall(picture)
+            if name in names
+        )
+        self.assertEqual(names, [name for *_, name in places])
+
+    def test_page_explains_each_folder(self) -> None:
+        page = self.page.read_text()
+        silent = [
+            name
+            for layer in folders.LAYERS
+            for name in layer
+            if f"``{name}``" not in page
         ]
         self.assertEqual([], silent)

@@ -58,10 +58,11 @@ function check_capi_helm {
         _check_capi_helm_helm
     fi
     # k3s brings one; Magnum's plugin fetches one only in post-config.
-    if [[ -n $CAPI_HELM_KUBECONFIG && $CAPI_HELM_INSTALL_COMPONENTS == True ]] &&
-        ! type -p kubectl >/dev/null; then
-        die "$LINENO" "CAPI_HELM_KUBECONFIG: there is no kubectl to install" \
-            "components with; install one"
+    local given=$CAPI_HELM_KUBECONFIG
+    if [[ -n $given && $CAPI_HELM_INSTALL_COMPONENTS == True ]]; then
+        type -p kubectl >/dev/null ||
+            die "$LINENO" "CAPI_HELM_KUBECONFIG: there is no kubectl to" \
+                "install components with; install one"
     fi
     mkdir -p "$CAPI_HELM_CACHE"
 }

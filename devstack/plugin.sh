@@ -14,6 +14,7 @@ if is_service_enabled magnum-cond magnum-api; then
             ;;
         "stack install")
             setup_develop "$CAPI_HELM_DIR"
+            link_capi_helm_command
             if [[ -z $CAPI_HELM_KUBECONFIG ]]; then
                 install_capi_helm_k3s
             fi

@@ -57,7 +57,21 @@ function check_capi_helm {
     if type -p helm >/dev/null; then
         _check_capi_helm_helm
     fi
+    # k3s brings one; Magnum's plugin fetches one only in post-config.
+    local given=$CAPI_HELM_KUBECONFIG
+    if [[ -n $given && $CAPI_HELM_INSTALL_COMPONENTS == True ]]; then
+        type -p kubectl >/dev/null ||
+            die "$LINENO" "CAPI_HELM_KUBECONFIG: there is no kubectl to" \
+                "install components with; install one"
+    fi
     mkdir -p "$CAPI_HELM_CACHE"
+}
+
+# DevStack's environment is not on the PATH, and DevStack links clients alone.
+function link_capi_helm_command {
+    if [[ ${GLOBAL_VENV:-} == True ]]; then
+        sudo ln -sf "$DEVSTACK_VENV/bin/magnum-capi-helm" /usr/local/bin/
+    fi
 }
 
 function _capi_helm_admin_kubeconfig {
@@ -112,7 +126,6 @@ function _fetch_capi_helm_helm {
 
 function configure_capi_helm {
     local kubeconfig=$MAGNUM_CONF_DIR/capi-management.kubeconfig
-    local policy=$MAGNUM_DIR/etc/magnum/keystone_auth_default_policy.sample
     local own=$CAPI_HELM_DRIVER_KUBECONFIG
     if [[ $CAPI_HELM_INSTALL_COMPONENTS != True ]]; then
         own=$(_capi_helm_admin_kubeconfig)
@@ -130,13 +143,6 @@ function configure_capi_helm {
         kubernetes_allowed_network_drivers calico,cilium
     iniset "$MAGNUM_CONF" cluster_template \
         kubernetes_default_network_driver calico
-    # For clusters with the label keystone_auth_enabled.
-    if [[ -r $policy ]]; then
-        install -m 0644 "$policy" \
-            "$MAGNUM_CONF_DIR/keystone_auth_default_policy.json"
-        iniset "$MAGNUM_CONF" kubernetes keystone_auth_default_policy \
-            "$MAGNUM_CONF_DIR/keystone_auth_default_policy.json"
-    fi
 }
 
 function create_capi_helm_image {
@@ -208,6 +214,9 @@ function remove_capi_helm_user {
 function clean_capi_helm {
     if [[ -e $CAPI_HELM_DATA_DIR/helm-is-ours ]]; then
         sudo rm -f /usr/local/bin/helm
+    fi
+    if [[ ${GLOBAL_VENV:-} == True ]]; then
+        sudo rm -f /usr/local/bin/magnum-capi-helm
     fi
     rm -f "$MAGNUM_CONF_DIR/capi-management.kubeconfig"
     # A chart store elsewhere is its owner's, who may have filled it.

@@ -129,7 +129,7 @@ def parts() -> tuple[Part, ...]:
         Part("helm", check_host.check_helm),
         Part("chart", check_host.check_chart),
         Part("network drivers", check_host.check_network_drivers),
-        Part("templates", check_host.check_template_labels),
+        Part("templates", check_host.check_template_labels, after="database"),
         Part("OpenStack", check_host.check_openstack),
         Part("service user", check_host.check_service_user, after="OpenStack"),
         Part("certificates", check_host.check_certificate_store),

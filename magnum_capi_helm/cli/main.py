@@ -113,8 +113,9 @@ class Application(app.App):
             logging.getLogger(name).setLevel(logging.WARNING)
         from magnum_capi_helm.config import conf
 
-        # oslo.db would try to connect for 100 seconds, in silence.
-        conf.CONF.set_default("max_retries", 0, "database")
+        # oslo.db would try to connect for 100 seconds, in silence; forever
+        # with the -1 that deployers set for services.
+        conf.CONF.set_override("max_retries", 0, "database")
         conf.CONF(
             [f"--config-dir={path}" for path in self.options.config_dir],
             project="magnum",

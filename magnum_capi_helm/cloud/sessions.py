@@ -196,13 +196,21 @@ def _service_auth(**instead: str | None) -> Any:
     """Return the plugin that logs the service user in.
 
     :param instead: values in place of the configured ones
+    :raises NotConfigured: ``[keystone_auth]`` is not usable
     """
     try:
-        return loading.load_auth_from_conf_options(
+        # Magnum registered the options before it read auth_section.
+        loading.register_auth_conf_options(conf.CONF, _SECTION)
+        auth = loading.load_auth_from_conf_options(
             conf.CONF, _SECTION, **instead
         )
     except ka_exceptions.ClientException as error:
         raise errors.NotConfigured(f"[{_SECTION}]: {error}") from error
+    if not getattr(auth, "auth_url", None):
+        raise errors.NotConfigured(
+            f"[{_SECTION}]: the auth_type or auth_url of its login is not set"
+        )
+    return auth
 
 
 def _session(auth: Any) -> Any:
@@ -255,14 +263,7 @@ class _Measured(adapters.BaseAdapter):
 
 def identity_url() -> str:
     """Return the URL of Keystone, version 3, that conductors use."""
-    url = getattr(_service_auth(), "auth_url", None) or (
-        conf.CONF.keystone_authtoken.www_authenticate_uri
-    )
-    if not url:
-        raise errors.NotConfigured(
-            "[keystone_auth] auth_url is not set in magnum.conf"
-        )
-    return version_3(str(url))
+    return version_3(str(_service_auth().auth_url))
 
 
 def version_3(url: str) -> str:

@@ -13,6 +13,8 @@ CURL = (
     f"--connect-timeout 20 --max-time 900 --output {DATA}/cache"
 )
 
+LINKED = "sudo ln -sf T/data/venv/bin/magnum-capi-helm /usr/local/bin/"
+UNLINKED = "sudo rm -f /usr/local/bin/magnum-capi-helm"
 K3S = [
     f"{CURL}/k3s/v1.34.1+k3s1/k3s.part {_K3S}/k3s",
     f"{CURL}/k3s/v1.34.1+k3s1/k3s.sums {_K3S}/sha256sum-amd64.txt",
@@ -40,8 +42,6 @@ CONFIGURED = [
     f"{CONF} cluster_template kubernetes_allowed_network_drivers "
     "calico\\,cilium",
     f"{CONF} cluster_template kubernetes_default_network_driver calico",
-    f"{CONF} kubernetes keystone_auth_default_policy "
-    "T/magnum/keystone_auth_default_policy.json",
 ]
 ADMIN = "openstack --os-cloud devstack-admin"
 IMAGE = [

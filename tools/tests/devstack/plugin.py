@@ -64,10 +64,8 @@ class PluginTestCase(base.BaseTestCase):
         super().setUp()
         self.stubs = self.useFixture(stubs.Stubs(_NAMES, _ANSWERS))
         self.path = self.stubs.path
-        policy = "etc/magnum/keystone_auth_default_policy.sample"
-        for each in ("magnum", "source/etc/magnum"):
-            (self.path / each).mkdir(parents=True)
-        for each in ("image.qcow2", "given", f"source/{policy}"):
+        (self.path / "magnum").mkdir()
+        for each in ("image.qcow2", "given"):
             (self.path / each).touch()
         self.settings = {
             "CAPI_HELM_DIR": str(stubs.ROOT),
@@ -75,9 +73,10 @@ class PluginTestCase(base.BaseTestCase):
             "CAPI_HELM_IMAGE_KUBE_VERSION": "v1.34.2",
             "DATA_DIR": f"{self.path}/data",
             "DEST": "/opt/stack",
+            "DEVSTACK_VENV": f"{self.path}/data/venv",
+            "GLOBAL_VENV": "True",
             "MAGNUM_CONF": f"{self.path}/magnum/magnum.conf",
             "MAGNUM_CONF_DIR": f"{self.path}/magnum",
-            "MAGNUM_DIR": f"{self.path}/source",
         }
 
     def given(self) -> None:

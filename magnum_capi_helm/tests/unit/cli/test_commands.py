@@ -61,6 +61,26 @@ class CommandsTest(command_case.CommandCase):
             "Failed to find some config files: /gone\n", self.err.getvalue()
         )
 
+    def test_database_that_refuses_is_asked_once_despite_max_retries(
+        self,
+    ) -> None:
+        conf.CONF.clear_override("connection", "database")
+        [path] = self.create_tempfiles(
+            [
+                (
+                    "magnum",
+                    "[database]\nmax_retries = -1\n"
+                    "connection = mysql+pymysql://u:p@127.0.0.1:1/magnum\n",
+                )
+            ]
+        )
+        self.program("--config-file", path, "check", "-f", "json")
+        self.assertEqual(0, conf.CONF.database.max_retries)
+        found = self.states()
+        self.assertEqual(
+            ("failed", "unknown"), (found["database"], found["templates"])
+        )
+
     def test_a_usage_error_is_told_before_the_configuration_is_read(
         self,
     ) -> None:

@@ -54,3 +54,23 @@ class LoginTest(base.BaseTestCase):
         for options, expected in rows:
             with self.subTest(str(options)):
                 self.assertEqual(expected, self.said(**options))
+
+    def test_login_may_be_in_a_section_of_another_name(self) -> None:
+        flows.configure(self)
+        login = (
+            "auth_type = password\nauth_url = http://{}.test/v3\n"
+            "username = magnum\npassword = p\n"
+        )
+        names = ("keystone_authtoken", "login_of_magnum")
+        text = "".join(f"[{name}]\n{login.format(name)}" for name in names)
+        [path] = self.create_tempfiles([("magnum", f"{text}[empty]\n")])
+        conf.CONF([], default_config_files=[path])
+        conf.CONF.clear_override("auth_type", "keystone_auth")
+        for name in names:
+            conf.CONF.set_override("auth_section", name, "keystone_auth")
+            self.assertEqual(f"http://{name}.test/v3", sessions.identity_url())
+        self.assertEqual(
+            "[keystone_auth]: the auth_type or auth_url of its login is not "
+            "set",
+            self.said(auth_section="empty"),
+        )

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the pages about deployment tools say, tried with these tools."""

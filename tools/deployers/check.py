@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm check`` with the magnum.conf of a deployment tool.
+
+Nothing answers: database, Keystone and management cluster are ports of this
+host where nobody listens. So a line says either that its part is configured,
+or which part does not answer.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+#: More than three times of what it takes on a host with nothing else to do.
+SECONDS = 60
+
+
+def check(magnum_conf: str) -> dict[str, str]:
+    """Return state and detail of each line, by its name.
+
+    :param magnum_conf: the text of the file
+    :raises subprocess.TimeoutExpired: it takes more than a minute
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "magnum.conf")
+        file.write_text(magnum_conf)
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-m",
+                "magnum_capi_helm.cli.main",
+                f"--config-file={file}",
+                "check",
+                "--format=json",
+            ],
+            # No helm: it would look for the chart in the Internet.
+            env={**os.environ, "HOME": folder, "PATH": folder},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+    if "[" not in done.stdout:
+        raise AssertionError(done.stderr)
+    lines = json.loads(done.stdout[done.stdout.index("[") :])
+    return {
+        each["Check"]: f"{each['State']}: {each['Detail']}" for each in lines
+    }
+
+
+def parse(text: str) -> configparser.RawConfigParser:
+    """Parse a file of oslo.config, whose values may go on in lines below."""
+    parser = configparser.RawConfigParser(strict=False, default_section="")
+    parser.read_string(text)
+    return parser
+
+
+def options(text: str) -> set[tuple[str, str, str]]:
+    """Return section, name and value of each option, without white space."""
+    parsed = parse(text)
+    return {
+        (section, name, "".join(value.split()))
+        for section in parsed.sections()
+        for name, value in parsed.items(section)
+    }

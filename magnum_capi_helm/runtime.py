@@ -20,6 +20,8 @@ import time
 from typing import Any, TypeAlias
 import uuid
 
+from oslo_log import log
+
 from magnum_capi_helm import metrics
 from magnum_capi_helm import schedules
 from magnum_capi_helm.config import conf
@@ -65,6 +67,8 @@ _JUDGES = 16
 #: Creates that are planned at a time: Python runs one thread at a time, and
 #: fifty that compute leave next to no time to a thread that answers a user.
 _PLANNERS = 3
+
+LOG = log.getLogger(__name__)
 
 Scope: TypeAlias = location.Scope
 #: Faults that CAPO does not report, with the time of the request (monotonic
@@ -308,7 +312,10 @@ class _Process:
 
     @functools.cached_property
     def configured(self) -> tuple[config.ManagementCluster, ...]:
-        return conf.management_clusters()
+        clusters = conf.management_clusters()
+        for each in conf.unknown_options():
+            LOG.warning("%s: what it sets has no effect", each)
+        return clusters
 
     @functools.cached_property
     def meter(self) -> metrics.Meter:

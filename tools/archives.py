@@ -66,10 +66,18 @@ def of_sdist(sdist: pathlib.Path) -> set[str]:
 
 
 def of_wheel(wheel: pathlib.Path) -> set[str]:
-    """Return the paths in a wheel, without its metadata."""
+    """Return the paths in a wheel, without its metadata and shared files."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    return {name for name in names if ".dist-info/" not in name}
+    return {name for name in names if name.startswith(f"{PACKAGE}/")}
+
+
+def shared(wheel: pathlib.Path) -> set[str]:
+    """Return the paths of shared files, relative to the environment."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    inside = {name.partition(".data/data/")[2] for name in names}
+    return inside - {""}
 
 
 def entry_points(wheel: pathlib.Path) -> dict[str, dict[str, str]]:

@@ -190,7 +190,7 @@ class RestoreTest(fleet.FleetCase):
         self.tell(f"  {row['status']}: {row['status_reason']}")
         self.assertEqual("DELETE_IN_PROGRESS", row["status"])
         self.assertEqual(1, len(self.credentials_of(uuid)))
-        words = ("late", "--gone", "--apply")
+        words = ("late", "--lost", "--apply")
         self.typed("management-cluster", "accept", *words)
         self.until(lambda: self.gone(uuid), 300)
         self.fleet.pop("late")

@@ -71,7 +71,7 @@ class RolloutTest(fleet.FleetCase):
         shown = self.typed(*_ORDER)
         self.assertEqual({"would change"}, set(shown.of("Result").values()))
         self.assertEqual(revisions, self.revisions())
-        order = (*_ORDER, "--apply", "--at-a-time", str(_AT_A_TIME))
+        order = (*_ORDER, "--apply", "--parallel", str(_AT_A_TIME))
         done = self._killed(order, _COUNT // 2)
         self._tell_statuses()
         again = self.typed(*order)
@@ -172,7 +172,7 @@ class RolloutTest(fleet.FleetCase):
         self._assert_same_machines()
 
     def _refresh(self, *words: str) -> None:
-        said = self.typed(*words, "--apply", "--at-a-time", str(_AT_A_TIME))
+        said = self.typed(*words, "--apply", "--parallel", str(_AT_A_TIME))
         for name, detail in said.of("Detail").items():
             self.assertIn("nodes still trust the old CA", detail, name)
 

@@ -14,6 +14,7 @@ import enum
 import functools
 import getpass
 import os
+import shutil
 import socket
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -81,9 +82,10 @@ class Command(command.Command):
             database can't be read
         """
         self.configure()
-        run = super().run
+        run = functools.partial(super().run, parsed_args)
         try:
-            code = read_database(lambda: int(run(parsed_args)))
+            required = self.configuration is Configuration.REQUIRED
+            code = int(read_database(run) if required else run())
         except errors.CapiHelmError as error:
             error.args = (errors.explained(error),)
             raise
@@ -96,6 +98,20 @@ class Command(command.Command):
 
 class Lister(Command, lister.Lister):
     """A command that prints a table, or the same data for programs."""
+
+    #: The message if the table has no line.
+    empty = ""
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, column_names: Any, data: Any
+    ) -> int:
+        """Print the table; a negative ``--max-width`` sets no limit."""
+        if self.empty and not data:
+            self.say(self.empty)
+        if parsed_args.formatter == "table" and not data:
+            return 0
+        parsed_args.max_width = parsed_args.max_width or width()
+        return int(super().produce_output(parsed_args, column_names, data))
 
 
 class _Formatter(_argparse.SmartHelpFormatter):
@@ -110,6 +126,15 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "cluster", metavar="CLUSTER", help="name or UUID of a cluster"
     )
+
+
+def add_renamed(
+    parser: argparse.ArgumentParser, name: str, former: str, **settings: Any
+) -> None:
+    """Add an option that its former name also sets; the help hides that."""
+    parser.add_argument(name, **settings)
+    settings |= {"help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
+    parser.add_argument(former, dest=name.removeprefix("--"), **settings)
 
 
 def add_apply(parser: argparse.ArgumentParser, does: str) -> None:
@@ -170,6 +195,11 @@ def chart_version(text: str) -> str:
         return label_types.VERSION(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def width() -> int:
+    """Return the columns of COLUMNS, of the terminal, or of piped output."""
+    return shutil.get_terminal_size((120, 24)).columns
 
 
 def duration(seconds: float) -> str:
@@ -337,6 +367,12 @@ def read_database(ask: Callable[[], _Answer]) -> _Answer:
         chained, as it would be from a context manager: the database's own
         error quotes SQL, its parameters and the URL
     """
+    scheme, _, path = database_url().partition("?")[0].partition(":///")
+    # SQLite would create the file.
+    if scheme == "sqlite" and not os.path.isfile(path):
+        raise errors.NotConfigured(
+            f"there is no file {path}: set [database] connection"
+        )
     try:
         return ask()
     except Exception as error:

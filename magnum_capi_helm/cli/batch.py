@@ -49,14 +49,15 @@ class Change:
 
     :param detail: the change in words; empty: there is nothing to do
     :param make: makes the change, under the Lease where that is needed;
-        returns when the change can't get lost any more
+        returns when the change can't get lost any more, and perhaps a text
+        with the work that is left
     :param unfinished: returns the work that is left, as one line; empty: the
         change is complete. Raises when it failed
     :param note: a hint about the cluster, whether or not it is changed
     """
 
     detail: str = ""
-    make: Callable[[], None] = lambda: None
+    make: Callable[[], str | None] = lambda: None
     unfinished: Callable[[], str] = lambda: ""
     note: str = ""
 
@@ -85,7 +86,7 @@ class Batch(base.Lister, abc.ABC):
     pause = _PAUSE
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the clusters, --apply, --at-a-time and --patience.
+        """Add the clusters, --apply, --parallel and --timeout.
 
         :func:`choose_clusters` refuses more than one choice of clusters.
         """
@@ -107,7 +108,9 @@ class Batch(base.Lister, abc.ABC):
             help="choose all clusters of this driver",
         )
         base.add_apply(parser, "make the changes (default: only show them)")
-        parser.add_argument(
+        base.add_renamed(
+            parser,
+            "--parallel",
             "--at-a-time",
             type=base.positive,
             default=1,
@@ -115,7 +118,9 @@ class Batch(base.Lister, abc.ABC):
             help="number of clusters that the command changes at a time "
             "(default: 1)",
         )
-        parser.add_argument(
+        base.add_renamed(
+            parser,
+            "--timeout",
             "--patience",
             type=base.positive,
             default=60,
@@ -176,7 +181,7 @@ class Batch(base.Lister, abc.ABC):
             self.say(f"{line.name}: {line.result} {line.detail}".strip())
             return line
 
-        with futures.ThreadPoolExecutor(parsed_args.at_a_time) as pool:
+        with futures.ThreadPoolExecutor(parsed_args.parallel) as pool:
             return list(pool.map(change, rows))
 
     def _change(self, row: Any, parsed_args: argparse.Namespace) -> Line:
@@ -195,17 +200,27 @@ class Batch(base.Lister, abc.ABC):
                 return _line(row, NOTHING, change.text)
             if not parsed_args.apply:
                 return _line(row, WOULD, change.text)
+            self.say(f"{row.name}: {change.text}")
             try:
                 with call.logged(f"cluster {row.uuid}"):
-                    change.make()
-                self._wait(change, parsed_args.patience * 60)
+                    if left := change.make():
+                        self.say(f"{row.name}: {left}")
+                self._wait(row.name, change, parsed_args.timeout * 60)
             except errors.CapiHelmError as error:
                 return _line(row, FAILED, errors.explained(error))
         return _line(row, CHANGED, change.text)
 
-    def _wait(self, change: Change, seconds: float) -> None:
+    def _wait(self, name: str, change: Change, seconds: float) -> None:
+        """Wait until a change is complete; print what is left, once each.
+
+        :raises CapiHelmError: the change failed, or takes too long
+        """
         deadline = time.monotonic() + seconds
+        said = ""
         while left := _unfinished(change):
+            if left != said:
+                self.say(f"{name}: {left}")
+            said = left
             if time.monotonic() > deadline:
                 raise errors.CapiHelmError(
                     f"not complete after {seconds / 60:.0f} minutes: {left}"
@@ -244,9 +259,8 @@ def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:
     from magnum_capi_helm.database import rows
 
     named = list(dict.fromkeys(parsed_args.clusters))
-    if [bool(named), bool(parsed_args.project), parsed_args.every].count(
-        True
-    ) != 1:
+    chosen = [bool(named), bool(parsed_args.project), parsed_args.every]
+    if chosen.count(True) != 1:
         raise errors.InvalidInput(
             "give names or UUIDs of clusters, or --project ID, or --all: "
             "exactly one of the three"

@@ -105,6 +105,8 @@ class List(base.Lister):
 
     configuration = base.Configuration.OPTIONAL
 
+    empty = "the chart store is empty"
+
     examples = ("chart list --long -f json",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 import os
-import pathlib
 import re
 from typing import Any
 
@@ -61,6 +60,7 @@ def check_configuration(_: runtime.Runtime) -> str:
     """
     # Files named by options can't be read while an option is no number.
     problems = list(wrong_options()) or list(_refusals())
+    problems += conf.unknown_options()
     files = conf.files()
     if not files:
         problems.append(conf.NO_FILES)
@@ -194,15 +194,8 @@ def check_database(_rt: runtime.Runtime) -> str:
 
     :raises NotConfigured: it can't be read
     """
-    url = base.database_url()
-    scheme, _, path = url.partition("?")[0].partition(":///")
-    # SQLite would create the file, and check writes nothing.
-    if scheme == "sqlite" and not pathlib.Path(path).is_file():
-        raise errors.NotConfigured(
-            f"there is no file {path}: set [database] connection"
-        )
     base.read_database(rows.probe)
-    return base.database_location(url)
+    return base.database_location(base.database_url())
 
 
 def check_driver(_: runtime.Runtime) -> str:

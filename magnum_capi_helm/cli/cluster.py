@@ -78,13 +78,13 @@ class Credentials(batch.Batch):
     Cluster API then continues the deletion, and the deletion removes the
     credential at its end.
 
-    All clusters, or those of a project, need --dead or --before, so that a
+    All clusters, or those of a project, need --invalid or --before, so that a
     second run of the same command replaces no credential twice.
     """
 
     examples = (
         "cluster credentials my-cluster --os-cloud my-project",
-        "cluster credentials --all --dead --os-cloud ops --apply",
+        "cluster credentials --all --invalid --os-cloud ops --apply",
         "cluster credentials my-cluster --service-user --apply",
         "cluster credentials --all --before 2026-11-22T23:30 --os-cloud ops "
         "--revoke-at-once --apply",
@@ -109,7 +109,9 @@ class Credentials(batch.Batch):
             "magnum.conf; it needs a role in the cluster's project, such as "
             "member, for as long as the cluster uses the credential",
         )
-        parser.add_argument(
+        base.add_renamed(
+            parser,
+            "--invalid",
             "--dead",
             action="store_true",
             help="replace only credentials that Keystone refuses",
@@ -133,10 +135,10 @@ class Credentials(batch.Batch):
         """Log in once for each project, where that is needed."""
         from magnum_capi_helm.credentials import rotation
 
-        limited = parsed_args.dead or parsed_args.before is not None
+        limited = parsed_args.invalid or parsed_args.before is not None
         if not parsed_args.clusters and not limited:
             raise errors.InvalidInput(
-                "--all and --project need --dead, or --before TIME: which "
+                "--all and --project need --invalid, or --before TIME: which "
                 "credentials are to be replaced?"
             )
         self._logins = rotation.Logins(
@@ -153,7 +155,7 @@ class Credentials(batch.Batch):
             return batch.Change()
         operation = base.operation(row)
         rt, scope = operation.runtime, operation.scope
-        if parsed_args.dead and not rotation.is_refused(rt, scope):
+        if parsed_args.invalid and not rotation.is_refused(rt, scope):
             return batch.Change(note="the credential works")
         before = parsed_args.before
         if before is not None:
@@ -238,7 +240,7 @@ class Apply(batch.Batch):
 
     examples = (
         "cluster apply --chart-version 0.27.0 --all",
-        "cluster apply --chart-version 0.27.0 --all --at-a-time 2 --apply",
+        "cluster apply --chart-version 0.27.0 --all --parallel 2 --apply",
         "cluster apply --values-files my-cluster --apply",
         "cluster apply --label api_master_lb_allowed_cidrs=192.0.2.0/24 "
         "my-cluster --apply",
@@ -333,11 +335,6 @@ class Apply(batch.Batch):
         )
         operation = base.operation(row)
 
-        def make() -> None:
-            left = rollout.apply(operation, order)
-            if left:
-                self.say(f"{row.name}: Magnum's polls continue: {left}")
-
         plan = rollout.plan(operation, order)
         if plan.going_on:
             return batch.Change(
@@ -350,7 +347,7 @@ class Apply(batch.Batch):
         chart = plan.now if plan.now == new else f"{plan.now} to {new}"
         return batch.Change(
             f"chart {chart}: {previews.summarize(plan.changes)}",
-            make=make,
+            make=lambda: rollout.apply(operation, order),
             unfinished=operation.wait_reason,
         )
 
@@ -361,16 +358,17 @@ def _check_options(parsed_args: argparse.Namespace) -> None:
     :raises InvalidInput: nothing to apply was chosen, or two unrelated
         things, or an option of a thing that was not chosen
     """
-    chart = bool(parsed_args.chart_version or parsed_args.values_files)
     certificates = parsed_args.certificates
     cloud_settings = parsed_args.cloud_settings
-    changed = bool(parsed_args.label)
-    if [chart, changed, certificates, cloud_settings].count(True) != 1:
+    chart = bool(parsed_args.chart_version or parsed_args.values_files)
+    chosen = [chart, bool(parsed_args.label), certificates, cloud_settings]
+    if chosen.count(True) != 1:
         raise errors.InvalidInput(
-            "give --chart-version VERSION or --values-files or both, or "
-            "--label, or --certificates, or --cloud-settings"
+            "give one, and only one, of --chart-version VERSION (with or "
+            "without --values-files), --values-files, --label, "
+            "--certificates and --cloud-settings"
         )
-    if parsed_args.allow_replacement and not (chart or changed):
+    if parsed_args.allow_replacement and (certificates or cloud_settings):
         raise errors.InvalidInput(
             "--allow-replacement goes with --chart-version, --values-files "
             "or --label"

@@ -11,6 +11,11 @@ from cliff import complete
 from magnum_capi_helm.cli import base
 
 _ZSH = """\
+#compdef {name}
+_{name}() {{
+  local -A known
+  known=(
+{known}  )
   local command=cmds word proposed
   for word in "${{(@)words[2,CURRENT-1]}}"; do
     [[ $word == -* ]] && break
@@ -24,43 +29,45 @@ _ZSH = """\
     compadd -- ${{=known[$command]}}
   fi
 }}
-if [[ $funcstack[1] == _{function} ]]; then
-  _{function} "$@"
+if [[ $funcstack[1] == _{name} ]]; then
+  _{name} "$@"
 else
-  compdef _{function} {program}
+  compdef _{name} {name}
 fi
 """
 
 
-class Zsh(complete.CompleteShellBase):
+class Zsh(complete.CompleteNoCode):
     """Write a script for zsh, to be sourced or put into ``fpath``."""
-
-    def get_header(self) -> str:
-        """Return the beginning of the function."""
-        return (
-            f"#compdef {self.name}\n_{self.escaped_name}() {{\n"
-            "  local -A known\n  known=(\n"
-        )
-
-    def get_trailer(self) -> str:
-        """Return the code that completes a word."""
-        rest = _ZSH.format(function=self.escaped_name, program=self.name)
-        return f"  )\n{rest}"
 
     def write(self, cmdo: str, data: list[tuple[str, str]]) -> None:
         """Write the script; a key is the first words of a command."""
-        self.output.write(self.get_header())
-        self.output.write(f"    cmds '{cmdo}'\n")
+        known = f"    cmds '{cmdo}'\n"
         for name, words in data:
-            key = name.replace("-", "_")
-            self.output.write(f"    cmds_{key} '{words}'\n")
-        self.output.write(self.get_trailer())
+            known += f"    cmds_{name.replace('-', '_')} '{words}'\n"
+        self.output.write(_ZSH.format(name=self.name, known=known))
+
+
+class Fish(complete.CompleteNoCode):
+    """Write a script for fish: a line for each word that others follow."""
+
+    def write(self, cmdo: str, data: list[tuple[str, str]]) -> None:
+        """Write the script; options follow anywhere, words of a group once."""
+        for name, words in [("", cmdo), *data]:
+            typed = f"{self.name} {name.replace('_', ' ')}".strip()
+            if words.startswith("-"):
+                typed += "*"
+            self.output.write(
+                f'complete -c {self.name} -n \'string match -q "{typed}" '
+                f"(string join \" \" (commandline -opc))' -a '{words}'\n"
+            )
 
 
 #: All programs of cliff share the entry points by which cliff finds shells: a
 #: shell that is added there would appear in the other programs, too.
 _SHELLS: dict[str, type[complete.CompleteShellBase]] = {
     "bash": complete.CompleteBash,
+    "fish": Fish,
     "none": complete.CompleteNoCode,
     "zsh": Zsh,
 }
@@ -79,6 +86,7 @@ class Complete(base.Command):
         "complete > /etc/bash_completion.d/magnum-capi-helm",
         "complete --shell zsh > "
         "/usr/local/share/zsh/site-functions/_magnum-capi-helm",
+        "complete --shell fish > /etc/fish/completions/magnum-capi-helm.fish",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -109,4 +117,5 @@ class Complete(base.Command):
         factory, *_ = self.app.command_manager.find_command(name.split())
         parser = factory(self.app, None).get_parser(name)
         # Cliff's complete reads the same: argparse has no public way.
-        return list(parser._get_optional_actions())
+        actions = parser._get_optional_actions()
+        return [each for each in actions if each.help != argparse.SUPPRESS]

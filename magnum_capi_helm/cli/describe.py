@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from magnum_capi_helm.status import tree
 
 TREE = "tree"
-FORMATS = (TREE, "json", "yaml")
 
 
 class Describe(base.Command):
@@ -48,7 +47,7 @@ class Describe(base.Command):
         parser.add_argument(
             "-f",
             "--format",
-            choices=FORMATS,
+            choices=(TREE, "json", "yaml"),
             default=TREE,
             help="output format (default: %(default)s)",
         )
@@ -85,7 +84,7 @@ class Describe(base.Command):
     def _watch(self, parsed_args: argparse.Namespace, ctrl_c: CtrlC) -> None:
         from magnum_capi_helm.cli import tree_output
 
-        if not self._on_terminal(parsed_args.format):
+        if parsed_args.format != TREE or not self.app.stdout.isatty():
             while not ctrl_c.pressed and self._print_news(parsed_args.format):
                 self._pause(parsed_args.interval)
             return
@@ -132,13 +131,10 @@ class Describe(base.Command):
 
         if self._last is None:
             return
-        if self._on_terminal(form):
+        if form == TREE:
             tree_output.draw(self._last, self.app.stdout)
         else:
             self.app.stdout.write(tree_output.format_tree(self._last, form))
-
-    def _on_terminal(self, form: str) -> bool:
-        return form == TREE and self.app.stdout.isatty()
 
 
 class CtrlC:

@@ -15,13 +15,21 @@ if TYPE_CHECKING:
     from magnum_capi_helm.cli import inventory
 
 
+#: Columns of a table, where the others have no room.
+_SHOWN = ("Name", "Status", "Release", "Chart", "State")
+
+
 class List(base.Lister):
     """List all clusters, and releases without a cluster.
 
     The column State has "ok", or the difference between Magnum and the
     management cluster. With --user, the column Credential has the owner of
-    each cluster's application credential. The command changes nothing.
+    each cluster's application credential. A table has the most important
+    columns; -c chooses others, and -f json has all. The command changes
+    nothing.
     """
+
+    empty = "there are no clusters"
 
     HEADER = (
         "Name",
@@ -96,6 +104,9 @@ class List(base.Lister):
         self.exit_code = int(
             any(each.state != comparison.OK for each in lines)
         )
+        if parsed_args.formatter == "table" and not parsed_args.columns:
+            more = "Management cluster" if owners is None else "Credential"
+            parsed_args.columns = [*_SHOWN, more]
         table = [dataclasses.astuple(each) for each in lines]
         if owners is None:
             return self.HEADER, table

@@ -10,6 +10,7 @@ imports the modules that it needs, when it runs.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from importlib import metadata
 import logging
 import sys
@@ -34,11 +35,15 @@ _GROUPS = {
 }
 _OTHERS = "Other"
 
+#: Loggers whose warnings a command's own error, or ``check``, repeats.
+_REPEATED = ("keystoneauth", "oslo_service", "magnum_capi_helm.runtime")
+
 
 class Application(app.App):
     """The commands, and the options that all of them have."""
 
-    #: cliff names its own after the program that was started.
+    #: cliff names both after the program that was started.
+    NAME = base.PROGRAM
     LOG = logging.getLogger(__name__)
 
     def __init__(self) -> None:
@@ -77,22 +82,38 @@ class Application(app.App):
         )
         return parser
 
+    def initialize_app(self, argv: list[str]) -> None:
+        """Ask for the help if there is no command; cliff opens a shell."""
+        self.options.deferred_help = self.options.deferred_help or not argv
+
     def print_help_if_requested(self) -> None:
         """Print the options and the commands in groups, for ``--help``."""
         if not self.options.deferred_help:
             return
         self.parser.print_help(self.stdout)
-        groups: dict[str, list[str]] = {title: [] for title in _GROUPS}
-        groups[_OTHERS] = []
-        for name, entry_point in sorted(self.command_manager):
+        groups: dict[str, str] = dict.fromkeys((*_GROUPS, _OTHERS), "")
+        for name, line in self._lines():
             first = name.split()[0]
             titles = [each for each in _GROUPS if first in _GROUPS[each]]
-            text = entry_point.load()(self, None).get_description()
-            line = f"  {name:<31} {text.splitlines()[0].rstrip('.')}\n"
-            groups[titles[0] if titles else _OTHERS].append(line)
+            groups[titles[0] if titles else _OTHERS] += line
         for title, lines in groups.items():
-            self.stdout.write(f"\n{title}:\n{''.join(lines)}")
+            self.stdout.write(f"\n{title}:\n{lines}")
         raise cliff_help.HelpExit
+
+    def run_subcommand(self, argv: list[str]) -> int:
+        """Print the commands of a group if its word stands alone."""
+        group = f"{' '.join(each for each in argv if each != 'help')} "
+        found = (e for name, e in self._lines() if name.startswith(group))
+        if lines := "".join(found):
+            self.stdout.write(f"Commands:\n{lines}")
+            return 0
+        return int(super().run_subcommand(argv))
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        """Yield the name of each command, and its line in the help."""
+        for name, entry_point in sorted(self.command_manager):
+            text = str(entry_point.load().__doc__)
+            yield name, f"  {name:<31} {text.splitlines()[0].rstrip('.')}\n"
 
     def prepare_to_run_command(self, cmd: command.Command) -> None:
         """Let a command read the configuration, once it has parsed its words.
@@ -109,8 +130,8 @@ class Application(app.App):
         """
         if cmd.configuration is base.Configuration.UNUSED:
             return
-        for name in ("keystoneauth", "oslo_service"):
-            logging.getLogger(name).setLevel(logging.WARNING)
+        for name in _REPEATED:
+            logging.getLogger(name).setLevel(logging.ERROR)
         from magnum_capi_helm.config import conf
 
         # oslo.db would try to connect for 100 seconds, in silence; forever

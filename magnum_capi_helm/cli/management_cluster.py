@@ -87,7 +87,7 @@ class Accept(batch.Batch):
 
     Use it after a management cluster was restored or rebuilt with another
     identity, or after clusters were moved. The command records the management
-    cluster that has the Cluster object. With --gone, it records that nothing
+    cluster that has the Cluster object. With --lost, it records that nothing
     is left of a cluster. It writes nothing without --apply, and nothing at all
     to a management cluster.
     """
@@ -97,7 +97,7 @@ class Accept(batch.Batch):
     action = "management-cluster accept"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the management cluster and --gone."""
+        """Add the management cluster and --lost."""
         super().add_arguments(parser)
         parser.add_argument(
             "--management-cluster",
@@ -105,7 +105,9 @@ class Accept(batch.Batch):
             help="management cluster that has the clusters now, if there are "
             "several (default: the only one that has them)",
         )
-        parser.add_argument(
+        base.add_renamed(
+            parser,
+            "--lost",
             "--gone",
             action="store_true",
             help="the named clusters are gone for good, and their deletion "
@@ -116,9 +118,9 @@ class Accept(batch.Batch):
         """Check the options, then accept."""
         from magnum_capi_helm import runtime
 
-        if parsed_args.gone and not parsed_args.clusters:
+        if parsed_args.lost and not parsed_args.clusters:
             raise errors.InvalidInput(
-                "--gone takes names or UUIDs of clusters, not --all or "
+                "--lost takes names or UUIDs of clusters, not --all or "
                 "--project"
             )
         if parsed_args.management_cluster is not None:
@@ -133,7 +135,7 @@ class Accept(batch.Batch):
         if not row.stack_id:
             return batch.Change()
         compare = (
-            acceptance.of_gone if parsed_args.gone else acceptance.of_present
+            acceptance.of_gone if parsed_args.lost else acceptance.of_present
         )
         accepted = compare(row, parsed_args.management_cluster)
         return batch.Change(
@@ -223,7 +225,9 @@ class Freeze(_Maintenance):
             metavar="TEXT",
             help="text that the users of its clusters read",
         )
-        parser.add_argument(
+        base.add_renamed(
+            parser,
+            "--timeout",
             "--patience",
             type=base.positive,
             default=10,
@@ -244,7 +248,7 @@ class Freeze(_Maintenance):
             rt.maintenance.freeze(
                 parsed_args.reason, operator.user, time.time()
             )
-        seconds = parsed_args.patience * 60
+        seconds = parsed_args.timeout * 60
         at_work: list[str] = []
         for holders in maintenance.wait_for_holders(
             rt.leases, seconds, self.pause

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Print a cluster's tree as text, JSON or YAML, or draw it on a terminal."""
+"""Draw a cluster's tree, or print it as JSON or YAML."""
 
 from __future__ import annotations
 
-import io
 import json
 from typing import TextIO
 
@@ -14,6 +13,7 @@ from rich import text as rich_text
 from rich import tree as rich_tree
 import yaml
 
+from magnum_capi_helm.cli import base
 from magnum_capi_helm.status import tree
 
 _STYLES = {
@@ -22,29 +22,21 @@ _STYLES = {
     tree.State.UNKNOWN: "yellow",
     tree.State.NOT_READY: "red",
 }
-#: Width of output that is not a terminal: no line is cut or wrapped.
-_WIDE = 1_000_000
 
 
 def format_tree(root: tree.Branch, form: str) -> str:
-    """Return a tree as text without colours.
+    """Return a tree as text.
 
-    :param form: json, yaml, or anything else for a tree
+    :param form: json or yaml
     """
     if form == "json":
         return f"{json.dumps(root.as_dict(), indent=2)}\n"
-    if form == "yaml":
-        return str(yaml.safe_dump(root.as_dict(), sort_keys=False))
-    out = io.StringIO()
-    screen = console.Console(file=out, width=_WIDE, color_system=None)
-    screen.print(_tree(root), soft_wrap=True)
-    lines = out.getvalue().splitlines()
-    return "".join(f"{each.rstrip()}\n" for each in lines)
+    return str(yaml.safe_dump(root.as_dict(), sort_keys=False))
 
 
 def draw(root: tree.Branch, stream: TextIO) -> None:
-    """Print a tree on a terminal, wrapped at its width."""
-    console.Console(file=stream).print(_tree(root))
+    """Print a tree, wrapped at the width of the terminal or of a pipe."""
+    console.Console(file=stream, width=base.width()).print(_tree(root))
 
 
 def fit(root: tree.Branch, screen: console.Console) -> rich_tree.Tree:

@@ -12,7 +12,10 @@ with the files that they name: the key that signs, and the receiver's CAs.
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
+import contextlib
 import dataclasses
+import glob
 import os
 import ssl
 import stat
@@ -100,6 +103,40 @@ def files() -> list[str]:
         *(getattr(CONF, "config_file", None) or ()),
         *(getattr(CONF, "config_dir", None) or ()),
     ]
+
+
+def unknown_options() -> Iterator[str]:
+    """Yield the driver's groups and options in the files that do not exist.
+
+    oslo.config ignores names that nobody has registered.
+    """
+    known = _known_options()
+    groups: dict[str, dict[str, Any]] = {}
+    for each in files():
+        for path in (each, *glob.glob(os.path.join(each, "*.conf"))):
+            # A directory, or a file that was changed after the start.
+            with contextlib.suppress(OSError, ValueError, cfg.ParseError):
+                cfg.ConfigParser(path, groups).parse()
+    for group, used in groups.items():
+        section = group.lower()
+        if section in known:
+            for name in sorted(used.keys() - known[section]):
+                hint = errors.did_you_mean(name, known[section])
+                yield f"[{group}] has no option {name}{hint}"
+        elif section.replace("-", "_").startswith(capi_helm_group.name):
+            hint = errors.did_you_mean(section, known)
+            yield f"the driver has no group [{group}]{hint}"
+
+
+def _known_options() -> dict[str, set[str]]:
+    """Return the names of all options by group, former ones included."""
+    known = {g.name: {each.dest for each in opts} for g, opts in list_opts()}
+    for opt in label_opts:
+        for old in opt.deprecated_opts:
+            known[str(old.group)].add(str(old.name))
+    of_each = known.pop(management_group.name)
+    names = CONF.capi_helm.management_clusters
+    return known | {_MANAGEMENT + name: of_each for name in names}
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:

@@ -30,6 +30,7 @@ import time
 
 from oslo_log import log
 
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
@@ -311,7 +312,7 @@ class Store:
         except (errors.HelmError, OSError) as error:
             if _is_of_disk(error):
                 raise
-            hint = "check the label capi_helm_chart_version"
+            hint = f"check {_choice(source.version)}"
             if local:
                 hint = "see [capi_helm] helm_chart_name and helm_chart_repo"
             elif source.name.startswith("oci://"):
@@ -336,11 +337,18 @@ def _check_version(
     if version.removeprefix("v") != wanted.removeprefix("v"):
         raise errors.ChartUnavailable(
             "the chart has another version than the one asked for; correct "
-            "the label capi_helm_chart_version, or put the version asked for "
-            "into the chart store. The chart at "
+            f"{_choice(wanted)}, or put the version asked for into the chart "
+            "store. The chart at "
             f"{source.repository or source.name} has version {version}, not "
             f"{wanted}"
         )
+
+
+def _choice(version: str) -> str:
+    """Return the option or the label that asks for a version."""
+    if version == conf.CONF.capi_helm.default_helm_chart_version:
+        return "[capi_helm] default_helm_chart_version"
+    return "the label capi_helm_chart_version"
 
 
 def _is_of_disk(error: Exception) -> bool:

@@ -244,7 +244,7 @@ class MissingError(errors.ManagementError):
             "which may have been restored from an older backup: nothing is "
             "concluded from that. The operator has to bring them back or, if "
             "the cluster is gone, to confirm that with 'magnum-capi-helm "
-            "management-cluster accept --gone'"
+            "management-cluster accept --lost'"
         )
 
 

@@ -154,6 +154,8 @@ def _load(path: str, option: str) -> dict[str, Any]:
             f"no kubeconfig at {path}: {hint}"
         ) from error
     except (OSError, ValueError, yaml.YAMLError) as error:
+        if isinstance(error, PermissionError):
+            hint = "let magnum-conductor's user read it, and be that user"
         # Not chained: YAML errors quote the document, which contains keys.
         raise errors.NotConfigured(
             f"the kubeconfig {path} can't be read "

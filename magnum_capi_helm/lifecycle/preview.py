@@ -31,6 +31,7 @@ from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import offline
 from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.resolve import requested_labels
 
 
 def find_cluster(ref: str) -> Any:
@@ -92,12 +93,16 @@ def of_template(
 
     :param ref: a file, or name or UUID of one of Magnum's templates
     """
-    session = sessions.service_session()
-    project = sessions.project(session)
     if os.path.exists(ref):
-        row = offline.read(ref, project)
+        row = offline.read(ref)
+    elif ref.endswith((".yaml", ".yml")):
+        raise errors.InvalidInput(f"there is no file {ref}")
     else:
-        row = offline.cluster(find_template(ref), {}, project)
+        row = offline.cluster(find_template(ref), {})
+    # The cloud need not answer to show an error of the template.
+    requested_labels.cluster_labels(row)
+    session = sessions.service_session()
+    row.project_id = sessions.project(session)
     release = releases.Release(row, rt)
     cloud = catalogue.Cloud(session)
     cluster = resolve_cluster.resolve(row, cloud, release.release)

@@ -54,7 +54,7 @@ def of_present(cluster: Any, only: str | None) -> Acceptance:
     if not having:
         raise errors.NotSupported(
             f"{_listed(asked)} has no Cluster {cluster.stack_id}: bring it "
-            "back or, if the cluster is gone, say so with --gone"
+            "back or, if the cluster is gone, say so with --lost"
         )
     if len(having) > 1:
         raise errors.NotSupported(

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 import contextlib
+import difflib
 import os
 import ssl
 
@@ -41,6 +42,12 @@ def one_of(words: Iterable[str]) -> str:
     """Return "a, b or c"."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like this one, as a hint, or ""."""
+    nearest = difflib.get_close_matches(name, sorted(known), n=1)
+    return f" (did you mean {nearest[0]}?)" if nearest else ""
 
 
 def _one_line(text: str) -> str:

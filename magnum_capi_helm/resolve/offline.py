@@ -88,7 +88,7 @@ _FILE: _Fields = {
 _SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
 
 
-def read(path: str, project_id: str) -> Any:
+def read(path: str) -> Any:
     """Return the cluster that a file describes, as if it were Magnum's row.
 
     :raises NotConfigured: the file can't be read
@@ -103,7 +103,6 @@ def read(path: str, project_id: str) -> Any:
     return cluster(
         template,
         _filled(f"{path}: cluster: ", _CLUSTER, template.cluster),
-        project_id,
         [
             _filled(f"{path}: nodegroup {number}: ", _NODEGROUP, each)
             for number, each in enumerate(template.nodegroups, 1)
@@ -114,10 +113,9 @@ def read(path: str, project_id: str) -> Any:
 def cluster(
     template: Any,
     wanted: Mapping[str, Any],
-    project_id: str,
     groups: Sequence[dict[str, Any]] = (),
 ) -> Any:
-    """Return the row that Magnum would make of a template.
+    """Return the row that Magnum would make of a template, without project.
 
     :param wanted: the fields of the cluster; None where nothing is given
     :param groups: nodegroups beside the two default ones
@@ -130,7 +128,6 @@ def cluster(
     # As in Magnum, labels of the cluster replace the template's.
     row = types.SimpleNamespace(
         uuid=str(uuid.uuid5(_SPACE, str(fields["name"]))),
-        project_id=project_id,
         stack_id=None,
         user_id="",
         cluster_template=template,

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 import dataclasses
-import difflib
 from typing import Any
 
 from oslo_log import log
@@ -157,8 +156,7 @@ def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
     for name in sorted(user_labels.keys() - _BY_NAME.keys()):
         other = ignored.LABELS.get(name)
         if other is None:
-            nearest = difflib.get_close_matches(name, sorted(_BY_NAME), n=1)
-            hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+            hint = errors.did_you_mean(name, _BY_NAME)
             texts[name] = f"label {errors.shown(name)} is not known{hint}"
         elif other.misses(value := user_labels[name]):
             text = "***" if other.secret else errors.shown(value)

@@ -13,18 +13,30 @@ import tempfile
 import unittest
 
 from tools import archives
+from tools import shared_files
 
 #: All files of the product that are not modules: what it reads at run time.
 READ_AT_RUN_TIME = {
+    "magnum_capi_helm/helm/plugins/magnum-capi-helm/plugin.yaml",
     "magnum_capi_helm/kubernetes/permissions.yaml",
     "magnum_capi_helm/patches.yaml",
     "magnum_capi_helm/versions.yaml",
 }
 #: What git and Gerrit want, and nobody else.
 _NOT_RELEASED = {".gitignore", ".gitreview"}
+#: Where an environment has the files of these directories in git.
+SHARED = {
+    "etc/grafana/": "grafana/",
+    "etc/prometheus/": "prometheus/",
+    "samples/": "samples/",
+    "tools/management-cluster/": "tools/management-cluster/",
+}
+_SHARE = "share/magnum-capi-helm/"
+_NOT_SHARED = {"etc/prometheus/magnum-capi-helm.rules.test.yaml"}
 #: What the build adds to what git has.
 _ADDED = re.compile(
     r"AUTHORS|ChangeLog|PKG-INFO|RELEASENOTES\.rst|setup\.cfg"
+    r"|doc/build/share/[\w./-]+"
     r"|magnum_capi_helm\.egg-info/[\w.-]+"
     r"|releasenotes/notes/reno\.cache"
 )
@@ -40,23 +52,49 @@ class ArchivesTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.built = archives.build(pathlib.Path(folder.name))
 
-    def test_the_wheel_has_the_package_and_its_unit_tests(self) -> None:
-        tests = f"{archives.PACKAGE}/tests"
-        need_a_checkout = (f"{tests}/contract/", f"{tests}/functional/")
+    def test_the_wheel_has_the_package_without_its_tests(self) -> None:
         package = {
             path
             for path in archives.of_git()
             if path.startswith(f"{archives.PACKAGE}/")
-            and not path.startswith(need_a_checkout)
+            and not path.startswith(f"{archives.PACKAGE}/tests/")
         }
         self.assertEqual(package, archives.of_wheel(self.built.wheel))
+
+    def test_the_wheel_has_the_files_that_operators_use(self) -> None:
+        made = (shared_files.MANUAL, *shared_files.COMPLETIONS.values())
+        wanted = {f"share/{each}" for each in made}
+        wanted |= {
+            f"{_SHARE}{place}{path.removeprefix(folder)}"
+            for path in archives.of_git() - _NOT_SHARED
+            for folder, place in SHARED.items()
+            if path.startswith(folder)
+        }
+        for name in ("create-template.py", "install-management-cluster.sh"):
+            wanted.add(f"{_SHARE}tools/{name}")
+        self.assertEqual(wanted, archives.shared(self.built.wheel))
+
+    def test_an_older_build_directory_brings_no_tests_back(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            lib = pathlib.Path(folder)
+            stale = lib / archives.PACKAGE / "tests" / "test_old.py"
+            stale.parent.mkdir(parents=True)
+            stale.touch()
+            command = [sys.executable, "setup.py", "-q", "build_py"]
+            subprocess.run(
+                [*command, "--build-lib", folder],
+                cwd=archives.CHECKOUT,
+                check=True,
+                timeout=300,
+            )
+            self.assertTrue((lib / archives.PACKAGE / "driver.py").is_file())
+            self.assertFalse(stale.parent.exists())
 
     def test_what_the_driver_reads_at_run_time_is_in_the_wheel(self) -> None:
         data = {
             path
             for path in archives.of_wheel(self.built.wheel)
             if not path.endswith(".py")
-            and not path.startswith(f"{archives.PACKAGE}/tests/")
         }
         self.assertEqual(READ_AT_RUN_TIME, data)
 

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The wheel beside Magnum in a clean environment, as operators install it."""
+"""The wheel beside Magnum in a clean environment, as operators install it.
+
+``PACKAGE_MAGNUM`` names another Magnum than the pinned one, which comes with
+the newest packages that fit.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,11 +20,29 @@ import unittest
 import yaml
 
 from tools import archives
+from tools import shared_files
 
 # Of one program; pip installs Magnum and all that it needs.
 _SECONDS = 2400
 #: What the project was called by before, and whose place this one takes.
 _FORMER = "magnum-capi-helm==1.4.0"
+
+
+_CONF = """
+[database]
+connection = sqlite:///{here}/magnum.sqlite
+[capi_helm]
+kubeconfig_file = {here}/kubeconfig
+chart_stroe = /srv/charts
+"""
+#: Prints the words that bash offers after "magnum-capi-helm chart".
+_BASH = """
+_get_comp_words_by_ref() { words=(magnum-capi-helm chart ""); cur=""; }
+. "$1"
+COMP_WORDS=(magnum-capi-helm chart "") COMP_CWORD=2
+_magnum_capi_helm
+echo "${COMPREPLY[@]}"
+"""
 
 
 class Environment:
@@ -29,12 +52,14 @@ class Environment:
         """:param folder: where it is made; also where commands run."""
         self._folder = folder
         self._bin = folder / "venv" / "bin"
+        self.share = folder / "venv" / "share"
         self.run(sys.executable, "-m", "venv", "venv")
 
-    def run(self, *command: str) -> str:
+    def run(self, *command: str, code: int = 0) -> str:
         """What a command says on standard output.
 
-        :raises AssertionError: it failed; what it said is in the message
+        :raises AssertionError: it ended with another code; what it said is
+            in the message
         """
         known = {
             name: value
@@ -44,21 +69,25 @@ class Environment:
         done = subprocess.run(
             command,
             cwd=self._folder,
-            env={**known, "PYTHONWARNINGS": "ignore"},
+            env={
+                **known,
+                "PATH": f"{self._bin}:{known['PATH']}",
+                "PYTHONWARNINGS": "ignore",
+            },
             capture_output=True,
             text=True,
             timeout=_SECONDS,
         )
-        if done.returncode:
+        if done.returncode != code:
             raise AssertionError(
                 f"{command} ended with {done.returncode}:\n"
                 f"{done.stdout}\n{done.stderr}"
             )
         return done.stdout
 
-    def program(self, name: str, *words: str) -> str:
+    def program(self, name: str, *words: str, code: int = 0) -> str:
         """What a program of the environment says."""
-        return self.run(str(self._bin / name), *words)
+        return self.run(str(self._bin / name), *words, code=code)
 
     def pip(self, *words: str) -> str:
         """What pip says."""
@@ -68,20 +97,21 @@ class Environment:
 class InstalledTest(unittest.TestCase):
     built: archives.Archives
     beside_magnum: Environment
+    here: pathlib.Path
 
     @classmethod
     def setUpClass(cls) -> None:
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        here = pathlib.Path(folder.name)
+        cls.here = here = pathlib.Path(folder.name)
         cls.built = archives.build(here / "dist")
         cls.beside_magnum = Environment(here)
         constraints = archives.CHECKOUT / "lab" / "constraints.txt"
+        beside = ["-c", os.environ.get("PACKAGE_CONSTRAINTS", constraints)]
+        if magnum := os.environ.get("PACKAGE_MAGNUM"):
+            beside = [magnum]
         cls.beside_magnum.pip(
-            "install",
-            "-c",
-            os.environ.get("PACKAGE_CONSTRAINTS", str(constraints)),
-            str(cls.built.wheel),
+            "install", *map(str, beside), str(cls.built.wheel)
         )
 
     def test_magnum_lists_the_driver(self) -> None:
@@ -106,6 +136,9 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(
             {
                 ("vm", "ubuntu", "kubernetes"),
+                ("vm", "debian", "kubernetes"),
+                ("vm", "rocky", "kubernetes"),
+                ("vm", "rockylinux", "kubernetes"),
                 ("vm", "flatcar", "kubernetes"),
                 ("vm", "capi-kubeadm-cloudinit", "kubernetes"),
             },
@@ -124,6 +157,9 @@ class InstalledTest(unittest.TestCase):
             [
                 "Namespace",
                 "ServiceAccount",
+                "ValidatingAdmissionPolicy",
+                "ValidatingAdmissionPolicyBinding",
+                "ClusterRole",
                 "ClusterRole",
                 "ClusterRoleBinding",
             ],
@@ -136,6 +172,60 @@ class InstalledTest(unittest.TestCase):
         )
         self.assertIn("\n[capi_helm]\n", sample)
         self.assertIn("\n[capi_helm_cluster_labels]\n", sample)
+
+    def test_check_names_a_misspelt_option_and_writes_nothing(self) -> None:
+        file = self.here / "magnum.conf"
+        file.write_text(_CONF.format(here=self.here))
+        before = set(self.here.iterdir())
+        words = ("--config-file", str(file), "check", "-f", "json")
+        printed = self.beside_magnum.program(
+            "magnum-capi-helm", *words, code=1
+        )
+        lines = {each["Check"]: each for each in json.loads(printed)}
+        self.assertEqual(
+            {
+                "Check": "configuration",
+                "State": "failed",
+                "Detail": "[capi_helm] has no option chart_stroe (did you "
+                "mean chart_store?)",
+            },
+            lines["configuration"],
+        )
+        self.assertEqual("ok", lines["driver"]["State"], lines["driver"])
+        self.assertEqual(
+            f"there is no file {self.here}/magnum.sqlite: set [database] "
+            "connection",
+            lines["database"]["Detail"],
+        )
+        self.assertEqual(before, set(self.here.iterdir()))
+
+    def test_man_shows_the_manual_page(self) -> None:
+        page = self.beside_magnum.share / shared_files.MANUAL
+        for section in ("USAGE", "COMMANDS", "EXIT STATUS"):
+            self.assertIn(f".SH {section}\n", page.read_text())
+        if shutil.which("man"):
+            found = self.beside_magnum.run("man", "-w", "magnum-capi-helm")
+            self.assertEqual(f"{page}\n", found)
+
+    def test_bash_completes_with_the_file_of_the_wheel(self) -> None:
+        file = self.beside_magnum.share / shared_files.COMPLETIONS["bash"]
+        offered = self.beside_magnum.run("bash", "-c", _BASH, "-", str(file))
+        self.assertEqual("fetch list mirror\n", offered)
+
+    def test_the_alerts_and_the_dashboard_can_be_read(self) -> None:
+        share = self.beside_magnum.share / "magnum-capi-helm"
+        rules = share / "prometheus" / "magnum-capi-helm.rules.yaml"
+        groups = yaml.safe_load(rules.read_text())["groups"]
+        alerts = [rule["alert"] for each in groups for rule in each["rules"]]
+        self.assertEqual(16, len(alerts))
+        dashboard = share / "grafana" / "magnum-capi-helm.json"
+        self.assertTrue(json.loads(dashboard.read_text())["panels"])
+
+    def test_the_installer_finds_its_versions(self) -> None:
+        tools = self.beside_magnum.share / "magnum-capi-helm" / "tools"
+        script = tools / "management-cluster" / "versions.py"
+        found = self.beside_magnum.run("python3", str(script))
+        self.assertRegex(found, r"\ACHART=[\d.]+\n(.*\n)*CLUSTER_API=[\d.]+\n")
 
 
 class ReplacedTest(unittest.TestCase):

@@ -152,8 +152,9 @@ def command_line(*words: str) -> list[str]:
 
 
 def command_path() -> dict[str, str]:
-    """Where it finds helm."""
-    return {"PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"}
+    """Where it finds helm, and a width that breaks no sentence."""
+    path = f"{LAB / 'bin'}:{os.environ['PATH']}"
+    return {"PATH": path, "COLUMNS": "1000"}
 
 
 def completed(

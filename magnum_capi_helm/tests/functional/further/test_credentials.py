@@ -96,7 +96,7 @@ class RotationTest(people.PeopleCase):
         """An operator replaces the credential; return the new owner."""
         found = self.admin_view(cluster)
         before = self.in_use(found)
-        heir, dead = self.user(), (cluster, "--dead")
+        heir, dead = self.user(), (cluster, "--invalid")
         self.keystone.delete(f"/users/{owner}")
         self.assertRaises(ka_exceptions.NotFound, people.user_of, before)
         stranger = self.keystone.post(
@@ -135,7 +135,7 @@ class RotationTest(people.PeopleCase):
         ]
         self.assertEqual(3, len(servers), str(servers))
 
-        dead = (cluster, "--dead", "--apply")
+        dead = (cluster, "--invalid", "--apply")
         self.assertEqual("changed", self.replace(heir, *dead)[0])
         self.assertEqual(heir, people.user_of(self.in_use(found)))
         self.assertEqual("nothing to do", self.replace(heir, *dead)[0])

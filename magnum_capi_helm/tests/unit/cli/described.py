@@ -9,6 +9,8 @@ import io
 import types
 from typing import Any
 
+import fixtures
+
 from magnum_capi_helm.cli import describe
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -70,6 +72,8 @@ class DescribeTestCase(base.FlowTestCase):
         super().setUp()
         self.complete(**self.fields)
         self.health_poll()
+        # The literals have whole lines, with R instead of the release.
+        self.useFixture(fixtures.EnvironmentVariable("COLUMNS", "1000"))
         self.out: io.StringIO = io.StringIO()
         self.err = io.StringIO()
 

@@ -108,12 +108,12 @@ class AcceptTest(base.FlowTestCase):
         self.rebuild(kinds.CLUSTER)
         code, [(result, detail)] = run("web", "--apply")
         self.assertEqual((1, "refused"), (code, result))
-        self.assertRegex(detail, f"no Cluster {base.RELEASE}: .*with --gone$")
+        self.assertRegex(detail, f"no Cluster {base.RELEASE}: .*with --lost$")
         self.assertEqual(f"{base.RELEASE}@{self.old}", self.recorded())
 
     def test_one_that_is_silent_is_no_answer(self) -> None:
         self.management.unreachable()
-        for option in ((), ("--gone",)):
+        for option in ((), ("--lost",)):
             _, [(result, detail)] = run("web", *option)
             self.assertEqual("refused", result)
             self.assertIn("does not answer", detail)
@@ -124,13 +124,13 @@ class AcceptTest(base.FlowTestCase):
             everything, ("the Cluster", "the helm release"), strict=False
         ):
             self.rebuild(*(each for each in everything if each is not kept))
-            code, [(result, detail)] = run("web", "--gone", "--apply")
+            code, [(result, detail)] = run("web", "--lost", "--apply")
             self.assertEqual((1, "refused"), (code, result))
             self.assertIn(f"has {word} {base.RELEASE}: delete the", detail)
 
     def test_a_lease_may_be_older_than_the_cluster(self) -> None:
         self.rebuild(kinds.CLUSTER, kinds.SECRET)
-        code, [(result, _)] = run("web", "--gone", "--apply")
+        code, [(result, _)] = run("web", "--lost", "--apply")
         self.assertEqual((0, "changed"), (code, result))
 
     def test_what_is_gone_can_be_deleted(self) -> None:
@@ -138,18 +138,18 @@ class AcceptTest(base.FlowTestCase):
         self.delete()
         self.poll()
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        code, [(result, detail)] = run("web", "--gone", "--apply")
+        code, [(result, detail)] = run("web", "--lost", "--apply")
         self.assertEqual((0, "changed"), (code, result))
         self.assertIn(f"accepted as gone from {new}: ", detail)
         self.assertEqual(f"{base.RELEASE}@{new}@@gone", self.recorded())
-        self.assertEqual((0, [("nothing to do", "")]), run("web", "--gone"))
+        self.assertEqual((0, [("nothing to do", "")]), run("web", "--lost"))
         self.poll()
         self.assertEqual({}, self.openstack.credentials)
 
     def test_gone_takes_names_alone(self) -> None:
         for wrong in ("--all", "--project p"):
             self.assertRaises(
-                errors.InvalidInput, run, "--gone", *wrong.split()
+                errors.InvalidInput, run, "--lost", *wrong.split()
             )
 
     def test_a_cluster_of_which_nothing_was_made(self) -> None:
@@ -209,7 +209,7 @@ class SeveralTest(placing.LocationTestCase):
 
     def test_gone_means_gone_from_where_it_was(self) -> None:
         self.clear()
-        run("web", "--gone", "--apply")
+        run("web", "--lost", "--apply")
         self.assertEqual(
             f"{base.RELEASE}@{self.identity('b')}@b@gone", self.recorded()
         )
@@ -221,10 +221,10 @@ class SeveralTest(placing.LocationTestCase):
         home = self.planes["b"].home
         self.planes["b"] = plane.Plane(conf.CONF.capi_helm.chart_store, home)
         self.restart()
-        _, [(result, detail)] = run("web", "--gone", "--apply")
+        _, [(result, detail)] = run("web", "--lost", "--apply")
         self.assertEqual("refused", result)
         self.assertIn("a, b are not the one that is recorded", detail)
         _, [(result, _)] = run(
-            "web", "--gone", "--management-cluster", "b", "--apply"
+            "web", "--lost", "--management-cluster", "b", "--apply"
         )
         self.assertEqual("changed", result)

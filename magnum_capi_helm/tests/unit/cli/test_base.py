@@ -21,7 +21,7 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 OTHER = "11111111-2222-4333-8444-555555555555"
 COMMANDS: tuple[tuple[Any, str], ...] = (
-    (management_cluster.Accept, "--gone --apply"),
+    (management_cluster.Accept, "--lost --apply"),
     (cluster.Credentials, "--apply"),
     (describe.Describe, ""),
     (preview.Diff, ""),

@@ -152,13 +152,24 @@ class FleetTest(base.FlowTestCase):
         self.assertEqual((0, [("a", "changed")]), self.run_on("a", "--apply"))
         self.assertEqual([""], Paint.looks["a"])
 
+    def test_each_step_and_reason_is_printed_once(self) -> None:
+        self.clusters("a", "b")
+        Paint.looks = {"a": ["1 of 2", "1 of 2", "drying", ""], "b": ["", ""]}
+        self.run_on("--all", "--apply")
+        self.assertEqual(
+            "a: becomes blue\na: 1 of 2\na: drying\n"
+            "a: changed becomes blue\n"
+            "b: becomes blue\nb: changed becomes blue\n2 changed\n",
+            self.err.getvalue(),
+        )
+
     def test_what_does_not_end_fails(self) -> None:
         self.clusters("a")
         Paint.looks = {"a": ["drying"]}
         over = batch.Change("x", unfinished=lambda: "drying")
         command = Paint(main.Application(), None)
         error = self.assertRaises(
-            errors.CapiHelmError, command._wait, over, 0.0
+            errors.CapiHelmError, command._wait, "a", over, 0.0
         )
         self.assertEqual("not complete after 0 minutes: drying", str(error))
 
@@ -173,7 +184,7 @@ class FleetTest(base.FlowTestCase):
             return found
 
         change = batch.Change("x", unfinished=look)
-        Paint(main.Application(), None)._wait(change, seconds)
+        Paint(main.Application(), None)._wait("a", change, seconds)
         self.assertEqual([], list(left))
 
     def test_what_passes_by_itself_is_waited_for(self) -> None:
@@ -209,7 +220,7 @@ class FleetTest(base.FlowTestCase):
         Paint.meeting = threading.Barrier(2, timeout=20)
         self.assertEqual(
             (0, [("a", "changed"), ("b", "changed")]),
-            self.run_on("--all", "--apply", "--at-a-time", "2"),
+            self.run_on("--all", "--apply", "--parallel", "2"),
         )
 
     def test_clusters_are_chosen_in_one_way(self) -> None:
@@ -264,9 +275,17 @@ class FleetTest(base.FlowTestCase):
             who = commands.operator("paint")
             self.assertRegex(str(who), r"^paint, user uid 54321@\S+$")
 
+    def test_former_names_of_options_count_and_are_not_shown(self) -> None:
+        parser = Paint(main.Application(), None).get_parser("test")
+        former = parser.parse_args(["--patience", "5", "--at-a-time", "2"])
+        present = parser.parse_args(["--timeout", "5", "--parallel", "2"])
+        self.assertEqual(present, former)
+        self.assertEqual((5, 2), (former.timeout, former.parallel))
+        self.assertNotRegex(parser.format_help(), "patience|at-a-time")
+
     def test_counts_are_whole_numbers(self) -> None:
         parser = Paint(main.Application(), None).get_parser("test")
         for text in ("0", "-1", "two", "1.5", "²"):
             self.assertRaises(
-                SystemExit, parser.parse_args, ["a", "--at-a-time", text]
+                SystemExit, parser.parse_args, ["a", "--parallel", text]
             )

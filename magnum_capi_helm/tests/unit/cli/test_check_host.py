@@ -127,7 +127,7 @@ class HostChecksTest(base.BaseTestCase):
         )
         absent = (
             "the chart is not in the chart store and can't be fetched; check "
-            "the label capi_helm_chart_version, or put its file into the "
+            "[capi_helm] default_helm_chart_version, or put its file into the "
             f"store. It is openstack-cluster 0.27.0 of {repository}"
         )
         before = self.written()

@@ -47,7 +47,9 @@ class CommandsTest(command_case.CommandCase):
         """A host without a conductor may fetch them."""
         self.without_configuration()
         self.assertEqual(0, self.program("chart", "list"))
-        self.assertEqual(_NO_FILES, self.err.getvalue())
+        self.assertEqual(
+            f"{_NO_FILES}the chart store is empty\n", self.err.getvalue()
+        )
 
     def test_permissions_are_printed_without_a_configuration(self) -> None:
         self.without_configuration()

@@ -59,7 +59,7 @@ class DeletingTest(DeletingTestCase):
         upgrades = len(self.helm.upgrades)
         self.assertEqual(
             {"Result": "changed", "Detail": GIVEN},
-            self.replace("--dead", "--apply"),
+            self.replace("--invalid", "--apply"),
         )
         self.assertEqual("ann-id", self.owners()[self.in_use()])
         self.assertEqual(upgrades, len(self.helm.upgrades))
@@ -71,7 +71,7 @@ class DeletingTest(DeletingTestCase):
         before = self.secret()
         self.assertEqual(
             {"Result": "would change", "Detail": GIVEN},
-            self.replace("--dead"),
+            self.replace("--invalid"),
         )
         self.assertEqual(before, self.secret())
         self.assertEqual({}, self.owners())
@@ -148,7 +148,7 @@ class DeletingTest(DeletingTestCase):
     def test_one_that_ends_meanwhile_gets_none(self) -> None:
         self.capi.finish()
         self.poll()
-        self.run_it("--all", "--dead", "--os-cloud", "ops", "--apply")
+        self.run_it("--all", "--invalid", "--os-cloud", "ops", "--apply")
         self.assertEqual([], json.loads(self.out.getvalue()))
         self.assertEqual({}, self.owners())
 

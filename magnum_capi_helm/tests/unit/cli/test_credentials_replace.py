@@ -168,7 +168,7 @@ class ReplacedTest(ReplaceTestCase):
     def test_a_dead_one_of_a_user_who_is_gone(self) -> None:
         del self.openstack.credentials[self.first]
         self.assertEqual(
-            "changed", self.replace("--dead", "--apply")["Result"]
+            "changed", self.replace("--invalid", "--apply")["Result"]
         )
         self.assertEqual({self.in_use(): "ann-id"}, self.owners())
 
@@ -177,7 +177,7 @@ class ChosenTest(ReplaceTestCase):
     def test_one_that_works_is_not_dead(self) -> None:
         self.assertEqual(
             {"Result": "nothing to do", "Detail": "the credential works"},
-            self.replace("--dead", "--apply"),
+            self.replace("--invalid", "--apply"),
         )
         self.assertEqual({self.first: "fake_user"}, self.owners())
 
@@ -201,11 +201,11 @@ class ChosenTest(ReplaceTestCase):
             errors.InvalidInput, self.run_it, "--all", "--apply"
         )
         self.assertEqual(
-            "--all and --project need --dead, or --before TIME: which "
+            "--all and --project need --invalid, or --before TIME: which "
             "credentials are to be replaced?",
             str(error),
         )
-        self.assertEqual(0, self.run_it("--all", "--dead"))
+        self.assertEqual(0, self.run_it("--all", "--invalid"))
 
     def test_a_time_is_of_utc_unless_it_says_otherwise(self) -> None:
         # The host is elsewhere.
@@ -272,5 +272,5 @@ class RefusedTest(ReplaceTestCase):
 
     def test_keystone_that_does_not_say_whether_it_is_dead(self) -> None:
         self.openstack.stop(f"{openstack.IDENTITY}/auth/tokens")
-        line = self.replace("--dead", "--apply")
+        line = self.replace("--invalid", "--apply")
         self.assertEqual("refused", line["Result"])

@@ -10,6 +10,7 @@ import re
 import types
 from typing import Any
 
+import fixtures
 import yaml
 
 from magnum_capi_helm.kubernetes import kinds
@@ -49,6 +50,12 @@ class TreeTest(described.DescribeTestCase):
             self.lines(),
         )
         self.assertEqual(1, self.describe())
+
+    def test_a_piped_tree_has_120_columns(self) -> None:
+        self.useFixture(fixtures.EnvironmentVariable("COLUMNS", None))
+        self.describe()
+        longest = max(map(len, self.out.getvalue().splitlines()))
+        self.assertIn(longest, range(100, 121))
 
     def test_the_summary_is_that_of_the_polls(self) -> None:
         # The polls don't read addons before all machines have a node.

@@ -276,7 +276,7 @@ class CompletionTest(base.BaseTestCase):
         self.assertEqual({"--orphans"}, self.completed("list", "--o"))
         self.assertEqual({"--all"}, self.completed("chart", "list", "--a"))
         self.assertEqual(
-            {"--gone"}, self.completed("management-cluster", "accept", "--g")
+            {"--lost"}, self.completed("management-cluster", "accept", "--l")
         )
 
     def test_zsh_knows_the_same(self) -> None:
@@ -285,8 +285,25 @@ class CompletionTest(base.BaseTestCase):
         self.assertIn("\n    cmds_chart 'fetch list mirror'\n", script)
         self.assertRegex(script, r"\n    cmds_describe '.*--watch.*'\n")
         self.assertIn(
-            "\n  compdef _magnum_capi_helm magnum-capi-helm\n", script
+            "\n  compdef _magnum-capi-helm magnum-capi-helm\n", script
         )
+
+    def test_fish_offers_words_of_a_group_once_and_options_often(self) -> None:
+        lines = self.script("fish").splitlines()
+        for typed, offered in (
+            ("magnum-capi-helm chart", "fetch list mirror"),
+            ("magnum-capi-helm chart fetch*", "-h --help --from"),
+        ):
+            self.assertIn(
+                "complete -c magnum-capi-helm -n 'string match -q "
+                f'"{typed}" (string join " " (commandline -opc))\' '
+                f"-a '{offered}'",
+                lines,
+            )
+
+    def test_no_shell_offers_former_names_of_options(self) -> None:
+        for shell in ("bash", "fish", "zsh"):
+            self.assertNotRegex(self.script(shell), "--(patience|gone|dead)")
 
     def test_the_program_itself_has_it(self) -> None:
         app = main.Application()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 from unittest import mock
@@ -12,6 +13,7 @@ import uuid
 from magnum import objects
 from magnum.drivers.common import driver as drivers
 
+from magnum_capi_helm.cli import list as listing
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import cloud_secret
@@ -20,6 +22,7 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.cli import listed
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -56,6 +59,23 @@ class ListTest(listed.ListTestCase):
                 made = json.loads(text)
                 if self.server.get(kind, base.NAMESPACE, name(made)) is None:
                     self.server.create(kind, made)
+
+    def test_a_piped_table_has_six_columns_and_120_characters(self) -> None:
+        row = self.row()
+        row.name = "the-production-cluster-of-team-seven-" * 3
+        row.save()
+        for words, last in (
+            ((), "Management cluster"),
+            (("--user", openstack.USER), "Credential"),
+        ):
+            out = io.StringIO()
+            command_case.run(listing.List, *words, out=out)
+            border, header, *_ = out.getvalue().splitlines()
+            self.assertLessEqual(len(border), 120)
+            self.assertEqual(
+                {"Name", "Status", "Release", "Chart", "State", last},
+                {each.strip() for each in header.strip("|").split("|")},
+            )
 
     def test_many_cost_as_many_requests_as_one(self) -> None:
         self.copy("api-aaaaaaaaaaaa")

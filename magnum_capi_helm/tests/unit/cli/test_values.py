@@ -98,6 +98,23 @@ class ValuesTest(base.DbTestCase):
         command.run(command.get_parser("values").parse_args(list(argv)))
         return str(app.stdout.getvalue())
 
+    def test_a_label_is_refused_before_keystone_is_asked(self) -> None:
+        def silent(_: object) -> str:
+            raise errors.CloudUnreachable("Keystone does not answer")
+
+        self.useFixture(fixtures.MockPatchObject(sessions, "project", silent))
+        home = self.useFixture(fixtures.TempDir()).path
+        path = pathlib.Path(home) / "new.yaml"
+        for labels, reason in (
+            ("{boot_volume_size: big}", "label boot_volume_size: give a "),
+            ("{}", "Keystone does not answer"),
+        ):
+            path.write_text(f"name: new\nlabels: {labels}\n")
+            error = self.assertRaises(
+                errors.CapiHelmError, self.printed, "--template", str(path)
+            )
+            self.assertTrue(str(error).startswith(reason), str(error))
+
     def test_every_template_becomes_the_values_in_its_file(self) -> None:
         self.maxDiff = None
         for template in sorted((_DATA / "templates").glob("*.yaml")):

@@ -216,6 +216,55 @@ class OptionsTest(_ConfTest):
             )
 
 
+class UnknownOptionsTest(base.BaseTestCase):
+    def unknown(self, *texts: str) -> list[str]:
+        """What is wrong with files of a directory."""
+        home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for number, text in enumerate(texts):
+            (home / f"{number}.conf").write_text(text)
+        self.addCleanup(conf.CONF.reset)
+        conf.CONF(
+            ["--config-dir", str(home)],
+            project="magnum",
+            default_config_files=[],
+        )
+        return list(conf.unknown_options())
+
+    def test_each_misspelt_name_is_shown_with_the_nearest(self) -> None:
+        rows = {
+            "[capi_helm]\nchart_stroe = /x": [
+                "[capi_helm] has no option chart_stroe (did you mean "
+                "chart_store?)"
+            ],
+            "[capi_helm]\nzzz = 1": ["[capi_helm] has no option zzz"],
+            "[capi_helm_cluster_labels]\nboot_volume_sise = 5": [
+                "[capi_helm_cluster_labels] has no option boot_volume_sise "
+                "(did you mean boot_volume_size?)"
+            ],
+            "[capi-helm]\nkubeconfig_file = /x": [
+                "the driver has no group [capi-helm] (did you mean capi_helm?)"
+            ],
+            "[capi_helm]\nmanagement_clusters = east\n"
+            "[capi_helm_management_east]\nkubeconfig = /x\n"
+            "[capi_helm_management_west]\nkubeconfig_file = /x": [
+                "[capi_helm_management_east] has no option kubeconfig (did "
+                "you mean kubeconfig_file?)",
+                "the driver has no group [capi_helm_management_west] (did "
+                "you mean capi_helm_management_east?)",
+            ],
+        }
+        self.assertEqual(rows, {text: self.unknown(text) for text in rows})
+
+    def test_right_names_and_groups_of_others_are_no_trouble(self) -> None:
+        names = [
+            f"[{group.name}]\n" + "\n".join(f"{opt.dest} =" for opt in opts)
+            for group, opts in conf.ALL_OPTS.items()
+        ]
+        former = "[CAPI_HELM]\ncsi_cinder_fstype = ext4"
+        self.assertEqual([], self.unknown(*names, former))
+        self.assertEqual([], self.unknown("[magnum_client]\nregion = a"))
+
+
 class SampleTest(_ConfTest):
     def test_defaults_as_the_sample_file_shows_them_are_read_again(
         self,
@@ -285,6 +334,8 @@ class ChartStoreTest(base.BaseTestCase):
     def test_a_conductor_that_can_write_nothing_else_uses_temporary_space(
         self,
     ) -> None:
+        # Files that another test has read would hide values loaded later.
+        conf.CONF.reset()
         config = self.useFixture(fixture.Config(conf.CONF))
         home = self.useFixture(fixtures.TempDir()).path
         self.useFixture(fixtures.MonkeyPatch("tempfile.tempdir", home))

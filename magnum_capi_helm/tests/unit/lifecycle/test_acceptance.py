@@ -59,7 +59,7 @@ class OneTest(moving.OriginTestCase):
         self.assertEqual("CREATE_IN_PROGRESS", self.another())
 
     def test_accept_lifts_it(self) -> None:
-        for copied, words in ((True, ("web",)), (False, ("web", "--gone"))):
+        for copied, words in ((True, ("web",)), (False, ("web", "--lost"))):
             other = self.move()
             if copied:
                 test_accept.copy(self.server, other.server)

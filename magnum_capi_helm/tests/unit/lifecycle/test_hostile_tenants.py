@@ -53,7 +53,7 @@ class HostileTenantsTest(base.BaseTestCase):
     def _values(self, request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The release's name, and the values that helm would get."""
         self.file.write_text(yaml.safe_dump(request))
-        row = offline.read(str(self.file), "p1")
+        row = offline.read(str(self.file))
         release = names.release(row.name, row.uuid)
         found = resolve_cluster.resolve(row, self.cloud, release)
         return release, operator_files.complete(

@@ -155,7 +155,7 @@ class DeletedByHandTest(moving.OriginTestCase):
         self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
 
     def confirm(self) -> None:
-        """``management-cluster accept --gone``."""
+        """``management-cluster accept --lost``."""
         identity.record_gone(base.RELEASE, list(self.groups().values()))
 
     def test_the_cluster_can_be_deleted_once_that_is_confirmed(self) -> None:
@@ -165,7 +165,7 @@ class DeletedByHandTest(moving.OriginTestCase):
         self.poll()
         self.assertFalse(self.gone())
         self.assertEqual(1, len(self.openstack.credentials))
-        self.assertIn("accept --gone", self.row().status_reason)
+        self.assertIn("accept --lost", self.row().status_reason)
         self.confirm()
         self.poll()
         self.assertTrue(self.gone())

@@ -34,7 +34,7 @@ class MissingTestCase(base.FlowTestCase):
         self.helm.upgrades.clear()
 
     def confirm(self) -> None:
-        """``management-cluster accept --gone``."""
+        """``management-cluster accept --lost``."""
         identity.record_gone(base.RELEASE, list(self.groups().values()))
 
     def gone(self) -> bool:

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Wrong and empty command lines: exit code, words and columns."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pathlib
+import shlex
+import warnings
+
+import fixtures
+
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.cli import entry_points
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+_ONE_THING = (
+    "give one, and only one, of --chart-version VERSION (with or without "
+    "--values-files), --values-files, --label, --certificates and "
+    "--cloud-settings"
+)
+_NO_MANAGEMENT_CLUSTER = (
+    "there is no management cluster 'east': give one of [capi_helm] "
+    "management_clusters (it is empty)"
+)
+_ONLY_NAMED = "--lost takes names or UUIDs of clusters, not --all or --project"
+_WHICH_CREDENTIALS = (
+    "--all and --project need --invalid, or --before TIME: which credentials "
+    "are to be replaced?"
+)
+_NO_CHART = (
+    "the chart is not in the chart store and can't be fetched; check {}, or "
+    "put its file into the store. It is openstack-cluster {} of "
+    "https://azimuth-cloud.github.io/capi-helm-charts, file "
+    "openstack-cluster-{}.tgz; helm pull: chart openstack-cluster version {} "
+    "not found"
+)
+_COUNT = "give a whole number of at least 1"
+_BEGIN = "magnum-capi-helm "
+
+#: Words -> exit code and the last line of the error output. A usage error
+#: begins with the program and its command.
+_FAILING: dict[str, tuple[int, str]] = {
+    "list --no-such": (
+        2,
+        f"{_BEGIN}list: error: unrecognized arguments: --no-such",
+    ),
+    "describe": (
+        2,
+        f"{_BEGIN}describe: error: the following arguments are required: "
+        "CLUSTER",
+    ),
+    "describe web": (
+        1,
+        "cluster web not found: choose one of `openstack coe cluster list`",
+    ),
+    "kubeconfig web": (
+        2,
+        f"{_BEGIN}kubeconfig: error: one of the arguments --file --stdout is "
+        "required",
+    ),
+    "values": (
+        2,
+        f"{_BEGIN}values: error: one of the arguments CLUSTER --template is "
+        "required",
+    ),
+    "values --template nope.yaml": (1, "there is no file nope.yaml"),
+    "values --template nope": (
+        1,
+        "cluster template nope not found: choose one of `openstack coe "
+        "cluster template list`",
+    ),
+    "diff web --label a=b --chart-version 0.27.0": (
+        1,
+        "--label does not go with --template or --chart-version",
+    ),
+    "list --management-cluster east": (1, _NO_MANAGEMENT_CLUSTER),
+    "check --management-cluster east": (1, _NO_MANAGEMENT_CLUSTER),
+    "check --project p1": (
+        1,
+        "--project is for --from-1-4-0: give both, or neither",
+    ),
+    "chart fetch": (
+        1,
+        _NO_CHART.format(
+            "[capi_helm] default_helm_chart_version", *["0.27.0"] * 3
+        ),
+    ),
+    "chart fetch 9.9.9": (
+        1,
+        _NO_CHART.format("the label capi_helm_chart_version", *["9.9.9"] * 3),
+    ),
+    "chart fetch nonsense": (
+        2,
+        f"{_BEGIN}chart fetch: error: argument VERSION: 'nonsense' is not a "
+        "version",
+    ),
+    "chart mirror": (
+        2,
+        f"{_BEGIN}chart mirror: error: one of the arguments --to --list is "
+        "required",
+    ),
+    "cluster apply --all": (1, _ONE_THING),
+    "cluster apply --label a=b --certificates web": (1, _ONE_THING),
+    "cluster apply --certificates": (
+        1,
+        "give names or UUIDs of clusters, or --project ID, or --all: exactly "
+        "one of the three",
+    ),
+    "cluster apply --certificates web": (
+        1,
+        "cluster web not found: choose one of `openstack coe cluster list`",
+    ),
+    "cluster apply --certificates --all --timeout 0": (
+        2,
+        f"{_BEGIN}cluster apply: error: argument --timeout: '0' is not "
+        f"allowed: {_COUNT}",
+    ),
+    "cluster apply --certificates --all --patience 0": (
+        2,
+        f"{_BEGIN}cluster apply: error: argument --patience: '0' is not "
+        f"allowed: {_COUNT}",
+    ),
+    "cluster apply --certificates --all --at-a-time two": (
+        2,
+        f"{_BEGIN}cluster apply: error: argument --at-a-time: 'two' is not "
+        f"allowed: {_COUNT}",
+    ),
+    "cluster apply --cloud-settings --within 3 --all": (
+        1,
+        "--within goes with --certificates",
+    ),
+    "cluster apply --certificates --allow-replacement --all": (
+        1,
+        "--allow-replacement goes with --chart-version, --values-files or "
+        "--label",
+    ),
+    "cluster apply --certificates --only-new-ca --all": (
+        1,
+        "--only-new-ca goes with --cloud-settings",
+    ),
+    "cluster apply --chart-version nonsense --all": (
+        2,
+        f"{_BEGIN}cluster apply: error: argument --chart-version: 'nonsense' "
+        "is not a version",
+    ),
+    "cluster apply --label =x --all": (
+        2,
+        f"{_BEGIN}cluster apply: error: argument --label: give NAME=VALUE, or "
+        "NAME alone. It is '=x'",
+    ),
+    "cluster credentials --all": (1, _WHICH_CREDENTIALS),
+    "cluster credentials web --before yesterday": (
+        2,
+        f"{_BEGIN}cluster credentials: error: argument --before: 'yesterday' "
+        "is not a time: give one such as 2026-11-22T23:30",
+    ),
+    "cluster credentials web --os-cloud a --service-user": (
+        2,
+        f"{_BEGIN}cluster credentials: error: argument --service-user: not "
+        "allowed with argument --os-cloud",
+    ),
+    "cluster rollback web": (
+        1,
+        "cluster web not found: choose one of `openstack coe cluster list`",
+    ),
+    "management-cluster accept --lost --all": (1, _ONLY_NAMED),
+    "management-cluster accept --gone --all": (1, _ONLY_NAMED),
+    "management-cluster accept --all --management-cluster east": (
+        1,
+        _NO_MANAGEMENT_CLUSTER,
+    ),
+    "management-cluster freeze": (
+        2,
+        f"{_BEGIN}management-cluster freeze: error: the following arguments "
+        "are required: --reason",
+    ),
+    "management-cluster permissions kube-system": (
+        1,
+        "NAMESPACE kube-system: allowed are namespaces of projects, "
+        "magnum-PROJECT",
+    ),
+    "metrics --output metrics.txt": (
+        1,
+        "--output 'metrics.txt' is not read by node_exporter: give a file "
+        "whose name ends with .prom",
+    ),
+}
+
+#: Words -> exit code, output and error output.
+_PRINTING: dict[str, tuple[int, str, str]] = {
+    "cluster": (
+        0,
+        "Commands:\n"
+        "  cluster apply                   "
+        "Bring a chart, values, labels or other settings to clusters\n"
+        "  cluster credentials             "
+        "Give clusters a new application credential, in place of the old one\n"
+        "  cluster rollback                "
+        "Return a cluster to the release before a failed upgrade\n",
+        "",
+    ),
+    "chart": (
+        0,
+        "Commands:\n"
+        "  chart fetch                     "
+        "Put a version of the chart into the chart store\n"
+        "  chart list                      "
+        "List the charts in the chart store, and the versions that each "
+        "needs\n"
+        "  chart mirror                    "
+        "Fetch the charts of all addons, and list the images, for an air "
+        "gap\n",
+        "",
+    ),
+    "clustre list": (
+        2,
+        "magnum-capi-helm: 'clustre list' is not a magnum-capi-helm command. "
+        "See 'magnum-capi-helm --help'.\n"
+        "Did you mean one of these?\n"
+        "  cluster apply\n  cluster credentials\n  cluster rollback\n",
+        "",
+    ),
+    "list": (0, "", "there are no clusters\n"),
+    "list -f json": (0, "[]\n", "there are no clusters\n"),
+    "chart list": (0, "", "the chart store is empty\n"),
+    "chart list -f json": (0, "[]\n", "the chart store is empty\n"),
+    "cluster apply --certificates --all": (0, "", "no cluster was chosen\n"),
+}
+
+
+class WrongCommandsTest(base.FlowTestCase):
+    """A conductor's host without clusters, templates and charts."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.helm.published = set()
+        home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.file = home / "magnum.conf"
+        self.file.touch()
+        for name in ("COLUMNS", "CLIFF_MAX_TERM_WIDTH"):
+            self.useFixture(fixtures.EnvironmentVariable(name, None))
+
+    def program(self, words: str) -> tuple[int, str, str]:
+        """Run the program; its exit code, output and error output."""
+        app = entry_points.application()
+        app.stdout, app.stderr = io.StringIO(), io.StringIO()
+        argv = ["--config-file", str(self.file), *shlex.split(words)]
+        # argparse knows no other place for usage errors. main() filters, too.
+        with contextlib.redirect_stderr(app.stderr), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                code = app.run(argv)
+            except SystemExit as ended:
+                code = int(ended.code or 0)
+        return code, app.stdout.getvalue(), app.stderr.getvalue()
+
+    def test_each_wrong_command_line_says_its_reason_last(self) -> None:
+        found = {}
+        for words in _FAILING:
+            code, out, err = self.program(words)
+            self.assertEqual("", out, words)
+            if code == 1:
+                self.assertEqual(1, err.count("\n"), err)
+            found[words] = code, err.rstrip("\n").rpartition("\n")[2]
+        self.assertEqual(_FAILING, found)
+
+    def test_groups_and_empty_lists_say_their_contents(self) -> None:
+        found = {words: self.program(words) for words in _PRINTING}
+        self.assertEqual(_PRINTING, found)
+
+    def test_no_command_prints_the_help(self) -> None:
+        code, out, err = self.program("")
+        self.assertEqual((0, ""), (code, err))
+        self.assertEqual(self.program("--help")[1], out)
+        self.assertIn("\nCluster:\n  cluster apply ", out)
+
+    def test_no_piped_line_has_more_than_120_columns(self) -> None:
+        lines = []
+        for words in (*_PRINTING, "chart list --all --long", "check"):
+            lines += self.program(words)[1].splitlines()
+        self.assertEqual(120, max(map(len, lines)))
+
+    def test_a_missing_sqlite_file_is_named_and_not_made(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / "none"
+        conf.CONF.set_override("connection", f"sqlite:///{path}", "database")
+        text = f"there is no file {path}: set [database] connection"
+        self.assertEqual((1, "", f"{text}\n"), self.program("list"))
+        code, out, _ = self.program("check -f json")
+        self.assertEqual(1, code)
+        self.assertIn(text, out)
+        self.assertFalse(path.exists())
+
+    def test_a_kubeconfig_that_this_user_may_not_read(self) -> None:
+        def refuse(path: pathlib.Path) -> str:
+            raise PermissionError(13, "Permission denied", str(path))
+
+        self.useFixture(fixtures.MonkeyPatch("pathlib.Path.read_text", refuse))
+        error = self.assertRaises(
+            errors.NotConfigured,
+            kubeconfig.read,
+            "/etc/magnum/kubeconfig",
+            kubeconfig.MemoryFiles(),
+        )
+        self.assertEqual(
+            "the kubeconfig /etc/magnum/kubeconfig can't be read "
+            "(PermissionError): let magnum-conductor's user read it, and be "
+            "that user",
+            str(error),
+        )

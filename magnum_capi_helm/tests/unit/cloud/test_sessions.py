@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from keystoneauth1 import loading
 from oslotest import base
 
 from magnum_capi_helm.cloud import sessions
@@ -27,6 +30,13 @@ class LoginTest(base.BaseTestCase):
             for name in options:
                 conf.CONF.clear_override(name, "keystone_auth")
         return ""
+
+    def forget_logins(self, sections: Sequence[str]) -> None:
+        """Unregister the options of logins, of which auth_url is required."""
+        conf.CONF.reset()
+        options = loading.get_auth_plugin_conf_options("password")
+        for each in sections:
+            conf.CONF.unregister_opts(options, each)
 
     def test_what_is_wrong_with_the_options_is_named(self) -> None:
         flows.configure(self)
@@ -66,6 +76,7 @@ class LoginTest(base.BaseTestCase):
         [path] = self.create_tempfiles([("magnum", f"{text}[empty]\n")])
         conf.CONF([], default_config_files=[path])
         conf.CONF.clear_override("auth_type", "keystone_auth")
+        self.addCleanup(self.forget_logins, names)
         for name in names:
             conf.CONF.set_override("auth_section", name, "keystone_auth")
             self.assertEqual(f"http://{name}.test/v3", sessions.identity_url())

@@ -54,6 +54,7 @@ class HostileTenantsTest(base.BaseTestCase):
         """The release's name, and the values that helm would get."""
         self.file.write_text(yaml.safe_dump(request))
         row = offline.read(str(self.file))
+        row.project_id = "p1"
         release = names.release(row.name, row.uuid)
         found = resolve_cluster.resolve(row, self.cloud, release)
         return release, operator_files.complete(

@@ -44,7 +44,7 @@ class Command(beside.Beside):
 
 
 class MonitoringTest(planes.PlaneCase):
-    """A cluster is made, upgraded, and loses a server."""
+    """A cluster is made and upgraded, and an addon fails."""
 
     record = "monitoring"
 
@@ -70,15 +70,18 @@ class MonitoringTest(planes.PlaneCase):
         self._shows("Clusters that need attention")
         self._look("in an upgrade", lambda empty: empty <= quiet)
         self.until_status(uuid, ("UPDATE_COMPLETE",))
-        programs.openstack("server", "delete", self._server(uuid))
-        self._shows("Clusters that need attention")
-        self._look("a server is deleted", lambda empty: empty <= quiet)
+        self._break_addon(uuid)
+        self._shows("Addons that are not deployed")
+        self._look("an addon fails", lambda empty: empty <= quiet)
         self.deleted(uuid)
 
-    def _server(self, cluster: str) -> str:
-        """Return the name of a worker's server."""
-        names = sorted(self.machines(cluster).values())
-        return next(each for each in names if "worker" in each)
+    def _break_addon(self, cluster: str) -> None:
+        """Let the addon provider fail at the addon csi-cinder."""
+        planes.kubectl(
+            *("-n", self.namespace, "annotate", "helmreleases"),
+            f"{self.release(cluster)}-csi-cinder",
+            "lab.example.org/fail=the registry does not answer",
+        )
 
     def _shows(self, title: str) -> None:
         """Wait until a panel shows something."""

@@ -67,7 +67,6 @@ class MonitoringTest(planes.PlaneCase):
         self._look("complete", lambda empty: empty <= quiet)
         self.upgrade(uuid, newer)
         self.until_status(uuid, ("UPDATE_IN_PROGRESS",))
-        self._shows("Clusters that need attention")
         self._look("in an upgrade", lambda empty: empty <= quiet)
         self.until_status(uuid, ("UPDATE_COMPLETE",))
         self._break_addon(uuid)

@@ -166,8 +166,8 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
         type=label,
         action="append",
         default=[],
-        help="give the cluster this label of its own; without a value it has "
-        "that of the template again; may be repeated",
+        help="set this label of the cluster; without a value, the label of "
+        "the template applies again; may be repeated",
     )
 
 

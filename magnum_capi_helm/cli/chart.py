@@ -43,9 +43,9 @@ def _chart(version: str | None) -> cluster_spec.Chart:
 class Fetch(base.Command):
     """Put a version of the chart into the chart store.
 
-    Run the command on a host that reaches the repository, and copy the file
-    into the store of conductors that do not. Use --from for a chart of your
-    own. The command never replaces a version that is in the store.
+    Run the command on a host that reaches the repository. Copy the file into
+    the stores of conductors that do not reach the repository. Use --from for a
+    chart of your own. The command never replaces a version in the store.
     """
 
     configuration = base.Configuration.OPTIONAL
@@ -182,8 +182,8 @@ class Mirror(base.Lister):
     operators start images that their charts do not name: see their
     documentation.
 
-    The command keeps each chart that it has fetched, so run it again after a
-    failure. The exit code is 1 until all charts are there.
+    The command keeps the charts that it has fetched. Run the command again
+    after a failure. The exit code is 1 until all charts are there.
     """
 
     configuration = base.Configuration.OPTIONAL

@@ -27,9 +27,9 @@ class Check(base.Lister):
     """Check configuration, management cluster, helm, chart and cloud.
 
     The command prints one line for each check, and says how to repair a
-    failure. It compares the versions of the components with those that the
-    configured chart was tested with. Where there are several management
-    clusters, a column names them.
+    failure. It compares the installed components with the versions for which
+    the authors tested the configured chart. A column names the management
+    cluster if there are several.
     """
 
     configuration = base.Configuration.OPTIONAL
@@ -96,8 +96,8 @@ class Part:
 
     :param look: returns the text of the line, or several lines; raises an
         error with advice
-    :param asks: it asks a management cluster, so it runs for each of several
-    :param of_several: it runs only if there are several
+    :param asks: the check asks a management cluster, and runs for each
+    :param of_several: the check runs only with several management clusters
     :param after: the check that has to succeed before this one
     """
 

@@ -25,9 +25,10 @@ class Rollback(base.Lister):
     """Return a cluster to the release before a failed upgrade.
 
     The command restores chart, values, template, images and flavors; counts
-    stay. It takes back a rotation of the CAs before its step 3. It lists the
-    objects that change, and writes nothing without --apply. Magnum's polls
-    finish the rollback: watch the cluster's status.
+    stay. The command takes back a rotation of the CAs that has not reached
+    step 3. The command lists the objects that change, and writes nothing
+    without --apply. Magnum's polls finish the rollback: watch the cluster's
+    status.
     """
 
     examples = (
@@ -63,23 +64,24 @@ class Rollback(base.Lister):
 class Credentials(batch.Batch):
     """Give clusters a new application credential, in place of the old one.
 
-    Use it if a credential is dead because its user is gone, or if a credential
-    has leaked. No machine is replaced. Keystone creates a credential only for
-    the user that is logged in. Log in with --os-cloud, or OS_CLOUD and
-    clouds.yaml, or the environment, as a user with a role in the cluster's
-    project: the new credential belongs to that user. The command logs in to
-    the project of each cluster. With --service-user it logs in as Magnum's
-    service user, which needs a role in the project as well.
+    Use the command if Keystone refuses a credential because its user is gone,
+    or if a credential has leaked. No machine is replaced. Keystone creates a
+    credential only for the user that is logged in. Log in as a user with a
+    role in the cluster's project: with --os-cloud, with OS_CLOUD and
+    clouds.yaml, or by the environment. The new credential belongs to this
+    user. The command logs in to the project of each cluster. With
+    --service-user, the command logs in as Magnum's service user; this user
+    needs a role in the project too.
 
     The command tests the new credential before it uses it. The health poll
     deletes the old credential when the cluster has had the new one for
-    [capi_helm] app_cred_grace seconds; with --revoke-at-once the command
-    deletes it. A cluster that is being deleted gets a new credential too:
-    Cluster API then continues the deletion, and the deletion removes the
-    credential at its end.
+    [capi_helm] app_cred_grace seconds; with --revoke-at-once, the command
+    deletes the old credential itself. A cluster that is being deleted gets a
+    new credential too: Cluster API then continues the deletion, and the end of
+    the deletion removes the credential.
 
-    All clusters, or those of a project, need --invalid or --before, so that a
-    second run of the same command replaces no credential twice.
+    The options --all and --project need --invalid or --before: a second run of
+    the command then replaces no credential twice.
     """
 
     examples = (
@@ -127,8 +129,8 @@ class Credentials(batch.Batch):
             "--revoke-at-once",
             action="store_true",
             help="delete the old credential as soon as the cluster has the "
-            "new one; a process that still uses it fails until it is "
-            "restarted",
+            "new one; a process that uses the old credential fails until "
+            "its restart",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
@@ -216,19 +218,19 @@ class Apply(batch.Batch):
 
     Give one of these:
 
-    --chart-version, --values-files or both: only these change, and the
-    cluster's own values stay. Values that the files no longer contain stay
-    until the next upgrade. The command replaces machines only with
-    --allow-replacement.
+    --chart-version, --values-files or both: only the chart or the files'
+    values change; the cluster's own values stay. A value that the files no
+    longer contain stays until the next upgrade. The command replaces machines
+    only with --allow-replacement.
 
-    --label: labels that the cluster's user gave change, which Magnum can't do;
-    no other value changes. A label without a value becomes that of the
-    template again. Machines are replaced only with --allow-replacement.
+    --label: the command changes labels of a cluster, which Magnum can't do. No
+    other value changes. A label without a value gets the template's value
+    again. The command replaces machines only with --allow-replacement.
 
-    --certificates: Cluster API replaces the machines of the control plane one
-    by one, with any chart; workers stay. The quota needs room for one more
-    machine meanwhile. Certificates that expire later than --within stay, so a
-    second run does not renew them again.
+    --certificates: Cluster API replaces the machines of the control plane, one
+    after another, with any chart; workers stay. The quota needs room for one
+    more machine meanwhile. Certificates that expire later than --within stay:
+    a second run does not renew the new certificates.
 
     --cloud-settings: the command writes the cloud's current endpoint, region,
     interface and CAs into the clusters' credentials. The application
@@ -282,8 +284,8 @@ class Apply(batch.Batch):
             "--within",
             type=base.positive,
             metavar="DAYS",
-            help="renew certificates that expire within so many days "
-            f"(default: {_WITHIN}, half of the time that kubeadm gives)",
+            help="renew certificates that expire within this number of "
+            f"days (default: {_WITHIN}, half of kubeadm's time)",
         )
         parser.add_argument(
             "--cloud-settings",

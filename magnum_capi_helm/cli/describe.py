@@ -30,9 +30,10 @@ class Describe(base.Command):
     the lowest object that is not ready.
 
     With --watch, the command reads the cluster again and again until Ctrl-C.
-    It updates a terminal in place; it writes another tree to a file when
-    something has changed. The command changes nothing. The exit code is 0 if
-    everything was ready at the last read, otherwise 1.
+    On a terminal, the command updates the tree in place. Into a file, the
+    command writes a new tree when something has changed. The command changes
+    nothing. The exit code is 0 if everything was ready at the last read,
+    otherwise 1.
     """
 
     examples = (

@@ -21,11 +21,12 @@ from magnum_capi_helm.model import names
 class Kubeconfig(base.Command):
     """Save or print the administrator's kubeconfig of a cluster.
 
-    Cluster API keeps it on the management cluster. Anyone who has it can do
-    anything in the cluster until its client certificate expires; only new CAs
-    of the cluster revoke it. The command therefore writes it into a file that
-    only its owner can read, or to the standard output on request, and never
-    into a log. The log names the user of the command.
+    Cluster API keeps this kubeconfig on the management cluster. Its owner can
+    do anything in the cluster until the client certificate expires; only new
+    CAs of the cluster revoke the certificate. The command writes the
+    kubeconfig into a file that only the file's owner can read. With --stdout,
+    the command prints the kubeconfig. The log names the command's user, and
+    never has the kubeconfig.
     """
 
     examples = (
@@ -43,12 +44,12 @@ class Kubeconfig(base.Command):
             "--file",
             type=pathlib.Path,
             metavar="FILE",
-            help="write it to this file, with mode 0600",
+            help="write the kubeconfig to this file, with mode 0600",
         )
         where.add_argument(
             "--stdout",
             action="store_true",
-            help="print it, with its private key",
+            help="print the kubeconfig, with its private key",
         )
         parser.add_argument(
             "--force",

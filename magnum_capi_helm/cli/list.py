@@ -25,8 +25,8 @@ class List(base.Lister):
     The column State has "ok", or the difference between Magnum and the
     management cluster. With --user, the column Credential has the owner of
     each cluster's application credential. A table has the most important
-    columns; -c chooses others, and -f json has all. The command changes
-    nothing.
+    columns. The option -c chooses columns, and -f json prints all columns. The
+    command changes nothing.
     """
 
     empty = "there are no clusters"

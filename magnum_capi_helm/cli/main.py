@@ -101,13 +101,23 @@ class Application(app.App):
         raise cliff_help.HelpExit
 
     def run_subcommand(self, argv: list[str]) -> int:
-        """Print the commands of a group if its word stands alone."""
-        group = f"{' '.join(each for each in argv if each != 'help')} "
+        """Print the commands of a group if its word stands alone.
+
+        Cliff suggests commands for an unknown word, but not in its help.
+        """
+        words = [each for each in argv if each != "help"] or argv
+        group = f"{' '.join(words)} "
         found = (e for name, e in self._lines() if name.startswith(group))
         if lines := "".join(found):
             self.stdout.write(f"Commands:\n{lines}")
             return 0
-        return int(super().run_subcommand(argv))
+        is_known = any(name.startswith(words[0]) for name, _ in self._lines())
+        return int(super().run_subcommand(argv if is_known else words))
+
+    def get_fuzzy_matches(self, cmd: str) -> list[str]:
+        """Suggest the commands that have the unknown word as a word."""
+        names = [name for name, _ in self._lines() if cmd in name.split()]
+        return names or list(super().get_fuzzy_matches(cmd))
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield the name of each command, and its line in the help."""

@@ -43,7 +43,7 @@ class Permissions(base.Command):
             "namespaces",
             nargs="*",
             metavar="NAMESPACE",
-            help="namespace of a project that exists already: mark it, and "
+            help="existing namespace of a project: mark the namespace, and "
             "bind the driver's role there",
         )
         parser.add_argument(
@@ -52,8 +52,8 @@ class Permissions(base.Command):
             default=[],
             metavar="PREFIX",
             help="prefix of namespaces (default: [capi_helm] "
-            "namespace_prefix); repeat it for clouds that share the "
-            "management cluster",
+            "namespace_prefix); repeat the option for clouds that "
+            "share the management cluster",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -85,11 +85,11 @@ class Permissions(base.Command):
 class Accept(batch.Batch):
     """Record that clusters are on the management cluster that is there now.
 
-    Use it after a management cluster was restored or rebuilt with another
-    identity, or after clusters were moved. The command records the management
-    cluster that has the Cluster object. With --lost, it records that nothing
-    is left of a cluster. It writes nothing without --apply, and nothing at all
-    to a management cluster.
+    Use the command after a management cluster was restored or rebuilt with
+    another identity, or after clusters were moved. The command records the
+    management cluster that has the Cluster object. With --lost, the command
+    records that nothing is left of a cluster. The command writes nothing
+    without --apply, and nothing to a management cluster.
     """
 
     examples = ("management-cluster accept --all --apply",)
@@ -208,7 +208,7 @@ class Freeze(_Maintenance):
 
     The driver refuses requests that would change its clusters, and shows the
     reason. Deletions wait, polls only read, and no operation times out. The
-    command waits until running operations have ended. It writes nothing
+    command waits until running operations have ended, and writes nothing
     without --apply.
     """
 
@@ -263,8 +263,8 @@ class Freeze(_Maintenance):
 class Thaw(_Maintenance):
     """End the maintenance of a management cluster.
 
-    Operations continue, and the time of the maintenance does not count against
-    any of them. The command writes nothing without --apply.
+    Operations continue; their timeouts do not count the maintenance. The
+    command writes nothing without --apply.
     """
 
     examples = ("management-cluster thaw --apply",)

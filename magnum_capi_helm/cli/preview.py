@@ -42,7 +42,7 @@ class _Preview(base.Command):
             "--template",
             metavar="TEMPLATE",
             help="preview a new cluster of this template: a cluster template "
-            "of Magnum, or a YAML file with the fields of one",
+            "of Magnum, or a YAML file with a template's fields",
         )
 
     def preview(
@@ -65,7 +65,7 @@ class Values(_Preview):
     """Print the chart values of a cluster, secrets hidden.
 
     For a cluster, the command prints the values that its next operation would
-    send; for a template, those that a new cluster would get. It changes
+    send; for a template, the values of a new cluster. The command changes
     nothing.
     """
 
@@ -116,8 +116,8 @@ class Diff(base.Lister):
     """Show the changes of the next operation, and the machines it replaces.
 
     Without options, the command shows the changes of a resize; with --template
-    or --chart-version, those of an upgrade; with --label, those of cluster
-    apply. It changes nothing.
+    or --chart-version, the changes of an upgrade; with --label, the changes
+    of cluster apply. The command changes nothing.
     """
 
     examples = (

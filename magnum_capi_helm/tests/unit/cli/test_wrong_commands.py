@@ -225,6 +225,14 @@ _PRINTING: dict[str, tuple[int, str, str]] = {
         "  cluster apply\n  cluster credentials\n  cluster rollback\n",
         "",
     ),
+    "rollback --help": (
+        2,
+        "magnum-capi-helm: 'rollback' is not a magnum-capi-helm command. "
+        "See 'magnum-capi-helm --help'.\n"
+        "Did you mean one of these?\n"
+        "  cluster rollback\n",
+        "",
+    ),
     "list": (0, "", "there are no clusters\n"),
     "list -f json": (0, "[]\n", "there are no clusters\n"),
     "chart list": (0, "", "the chart store is empty\n"),

@@ -18,6 +18,8 @@ _EXPORTER = unpacked.Program(
     "prometheus-node-exporter", "prometheus-node-exporter"
 )
 _PORTS = {"prometheus": 19090, "node": 19100}
+#: As Grafana replaces them.
+_VARIABLES = {"$management_cluster": ".*", "$__rate_interval": "30s"}
 _SCRAPED = """\
 global: {{scrape_interval: 2s, evaluation_interval: 2s}}
 rule_files: ["{rules}"]
@@ -76,9 +78,24 @@ class Prometheus:
 
     def query(self, expression: str) -> list[dict[str, Any]]:
         """Return the series of an expression, with their present values."""
+        return self._ask("query", query=expression)
+
+    def history(
+        self, expression: str, begin: float, end: float
+    ) -> list[dict[str, Any]]:
+        """Return the series of an expression between two times."""
+        return self._ask(
+            "query_range", query=expression, start=begin, end=end, step=2
+        )
+
+    def _ask(
+        self, path: str, *, query: str, **words: float
+    ) -> list[dict[str, Any]]:
+        for name, value in _VARIABLES.items():
+            query = query.replace(name, value)
         answer = requests.get(
-            f"http://127.0.0.1:{_PORTS['prometheus']}/api/v1/query",
-            params={"query": expression},
+            f"http://127.0.0.1:{_PORTS['prometheus']}/api/v1/{path}",
+            params=dict[str, str | float](words, query=query),
             timeout=30,
         )
         answer.raise_for_status()

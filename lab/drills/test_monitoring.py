@@ -5,18 +5,19 @@
 from __future__ import annotations
 
 import pathlib
+import time
 from typing import Any
 
 import fixtures
 
+from lab.drills import picture
 from lab.drills import planes
 from lab.drills import prometheus
 from magnum_capi_helm.tests.functional import beside
 from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import records
 from magnum_capi_helm.tests.unit.metrics import dashboard
 
-#: As Grafana replaces them.
-_VARIABLES = {"$management_cluster": ".*", "$__rate_interval": "30s"}
 #: Panels that show nothing while all is well.
 _OF_TROUBLE = {
     "Refused credentials",
@@ -72,6 +73,9 @@ class MonitoringTest(planes.PlaneCase):
         self._break_addon(uuid)
         self._shows("Addons that are not deployed")
         self._look("an addon fails", lambda empty: empty <= quiet)
+        seconds = time.monotonic() - self._began
+        target = records.DIRECTORY / f"{self.record}.png"
+        picture.draw(self.prometheus, seconds, target)
         self.deleted(uuid)
 
     def _break_addon(self, cluster: str) -> None:
@@ -109,10 +113,7 @@ class MonitoringTest(planes.PlaneCase):
         """Return all series of a panel."""
         found = []
         for target in panel["targets"]:
-            expression = target["expr"]
-            for name, value in _VARIABLES.items():
-                expression = expression.replace(name, value)
-            found += self.prometheus.query(expression)
+            found += self.prometheus.query(target["expr"])
         return found
 
 

@@ -118,7 +118,7 @@ class Describe(base.Command):
                 "cluster",
                 self._describer.name,
                 tree.State.UNKNOWN,
-                reason=errors.explained(error),
+                reason=tree.Reason(errors.explained(error)),
             )
         if self._last is None:
             self.say(f"{self._describer.name} is gone")

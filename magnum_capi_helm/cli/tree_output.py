@@ -78,8 +78,8 @@ def _label(part: tree.Branch) -> rich_text.Text:
     if part.state.value:
         line.append(": ")
         line.append(part.state.value, _STYLES[part.state])
-    if part.reason:
-        line.append(f": {_printable(part.reason)}")
+    if reason := part.shown_reason:
+        line.append(f": {_printable(reason)}")
     return line
 
 

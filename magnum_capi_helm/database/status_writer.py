@@ -90,7 +90,7 @@ def save_failed(
         if rows.leaving(nodegroup):
             # It is still to be deleted, and must never look like a living one.
             _set(nodegroup, status_reason=why)
-        elif group is not None and group.done:
+        elif group is not None and not group.reason:
             _end(nodegroup, "COMPLETE", None)
         elif rows.in_progress(nodegroup.status):
             _end(nodegroup, "FAILED", why)

@@ -6,8 +6,8 @@
    A poll uses the last read, if it is young enough. Else one thread reads for
    all clusters that were polled lately, and the others wait for it. A change
    reads its cluster alone, from etcd and not from the API server's cache.
-2. :class:`Reader`: OpenStack machines are read only for a cluster that is not
-   ready, addons only for one that is.
+2. :class:`Reader`: OpenStack's objects are read only for a cluster that has
+   something unsettled, addons only once it has a control plane.
 3. For a few releases it sends one LIST for each kind, by label. For many
    releases a :class:`Follower` for each kind lists all objects once and then
    asks for changes with watches of one second.
@@ -37,7 +37,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -192,13 +192,11 @@ class ReleaseObjects:
     """The objects of one release, not decoded yet.
 
     :param items: by query; a query that was not needed is missing
-    :param ready: Cluster API needs no explanation from the objects below it
     :param refused: the kubeconfig's user may not read the namespace
     """
 
     release: str
     items: Mapping[Query, Items] = dataclasses.field(default_factory=dict)
-    ready: bool = False
     refused: errors.CapiHelmError | None = None
 
     @functools.cached_property
@@ -219,7 +217,7 @@ class ReleaseObjects:
             deployments=self._decode(_DEPLOYMENT),
             machines=self._decode(_MACHINE),
             addons=self._decode(_HELM_RELEASE) + self._decode(_MANIFESTS),
-            addons_known=self.ready,
+            addons_known=_HELM_RELEASE in self.items,
             revisions=helm_records.parsed(self._decode(_REVISION)),
             infrastructure=self._decode_one(_OPENSTACK_CLUSTER),
             infra_machines=self._decode(_OPENSTACK_MACHINE),
@@ -341,8 +339,8 @@ class Reader:
         self._one_by_one: dict[Query, float] = {}
         #: Namespaces that the last read for polls was not allowed to read.
         self._refused: dict[str, errors.CapiHelmError] = {}
-        #: Objects of the last read, and whether they are ready.
-        self._readiness: dict[Scope, tuple[list[Items], bool]] = {}
+        #: Objects of the last read, and the queries that they made necessary.
+        self._needs: dict[Scope, tuple[list[Items], tuple[Query, ...]]] = {}
 
     def read(
         self, scopes: Collection[Scope], fresh: bool
@@ -371,39 +369,39 @@ class Reader:
         if not self._whole:
             return self.add(releases, _CLUSTER_API, fresh=fresh)
         releases = self.add(releases, (*_CLUSTER_API, _REVISION), fresh=fresh)
-        readiness = {
-            scope: self._judge(scope, each) for scope, each in releases.items()
+        needs = {
+            scope: self._needed(scope, each)
+            for scope, each in releases.items()
         }
         if not fresh:
-            self._readiness = readiness
-        ready = {
-            scope: dataclasses.replace(releases[scope], ready=True)
-            for scope, (_, is_ready) in readiness.items()
-            if is_ready
-        }
-        late = {scope: releases[scope] for scope in releases.keys() - ready}
-        return {
-            **self.add(late, _INFRASTRUCTURE, fresh=fresh),
-            **self.add(ready, _ADDONS, fresh=fresh),
-        }
+            self._needs = needs
+        for queries in (_INFRASTRUCTURE, _ADDONS):
+            mine = {
+                scope: releases[scope]
+                for scope, (_, needed) in needs.items()
+                if queries[0] in needed
+            }
+            releases |= self.add(mine, queries, fresh=fresh)
+        return releases
 
-    def _judge(
+    def _needed(
         self, scope: Scope, objects: ReleaseObjects
-    ) -> tuple[list[Items], bool]:
-        """Return the objects of Cluster API, and whether they are ready.
+    ) -> tuple[list[Items], tuple[Query, ...]]:
+        """Return the objects of Cluster API, and what they leave to read.
 
         Objects that have not changed since the last read are not decoded.
         """
         items = [objects.items[query] for query in _CLUSTER_API]
-        before = self._readiness.get(scope)
+        before = self._needs.get(scope)
         if before is not None and before[0] == items:
             return before
         there = objects.decode()
-        available = conditions.available(there.cluster)
-        nodes = [
-            view.status_of(each).get("nodeRef") for each in there.machines
-        ]
-        return items, available is not None and available.well and all(nodes)
+        needed: tuple[Query, ...] = ()
+        if not cluster_status.is_settled(there):
+            needed += _INFRASTRUCTURE
+        if cluster_status.is_initialized(there):
+            needed += _ADDONS
+        return items, needed
 
     def add(
         self,

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 import contextlib
+import time
 from typing import Any
 
 from oslo_log import log
@@ -53,6 +54,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 
@@ -302,7 +304,9 @@ def _remove_machines(
     rotation_machines.remove_hook(operation, objects.machines)
     faults.ask(rt, scope, objects)
     objects = faults.added(rt, scope, objects)
-    waiting = machine_status.remaining(objects.machines, objects)
+    waiting = machine_status.remaining(
+        objects.machines, objects, view.Clock(time.time())
+    )
     progress: Hashable = tuple(sorted(map(view.name_of, objects.machines)))
     problem = validity.deletion_problem(operation, progress)
     return _waiting(waiting.left, waiting.why, problem)
@@ -311,7 +315,7 @@ def _remove_machines(
 def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return why the network is still there, or an empty string."""
     openstack_cluster = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
-    reason = machine_status.infrastructure_error(openstack_cluster)
+    reason = infrastructure.error(openstack_cluster).text
     if not reason and openstack_cluster and has_janitor(openstack_cluster):
         return "cluster-api-janitor-openstack is not done with the project"
     return reason

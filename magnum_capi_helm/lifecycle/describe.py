@@ -20,6 +20,7 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import openstack_resources
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
@@ -66,16 +67,16 @@ class Describer:
         clock = view.Clock(time.time())
         error = self._credential_error(operation)
         parts = [
-            tree.release(objects, _chart_version(state)),
-            tree.cluster(objects, state.expected, clock),
+            _release(objects, _chart_version(state)),
+            cluster_status.grow(objects, state.expected, clock),
             tree.Branch("Lease", release, note=_lease_holder(operation)),
-            tree.credential(names.credentials(release), error),
+            _credential(names.credentials(release), error),
         ]
         if objects.autoscaled():
             stopped = autoscaler_counts.stopped_reason(operation)
-            parts.append(tree.autoscaler(names.autoscaler(release), stopped))
+            parts.append(_autoscaler(names.autoscaler(release), stopped))
         if error and rows.action(row.status) == "DELETE":
-            parts.append(tree.openstack_resources(namespace, objects))
+            parts.append(openstack_resources.branch(namespace, objects))
         return self._root(row, _reason(row, state.verdict), parts)
 
     def _root(
@@ -84,7 +85,9 @@ class Describer:
         note = ", ".join(filter(None, (row.status, row.health_status)))
         state = tree.State.NOT_READY if reason else tree.worst_state(parts)
         return tree.Branch(
-            "cluster", self.name, state, note, reason, tuple(parts)
+            *("cluster", self.name, state, note),
+            tree.Reason(reason, tree.Rank.RELEASE),
+            tuple(parts),
         )
 
     def _credential_error(self, operation: operations.Operation) -> str | None:
@@ -134,3 +137,44 @@ def _lease_holder(operation: operations.Operation) -> str:
     if lease.marked_deleted_at(obj) is not None:
         text += ", marked for deletion"
     return text
+
+
+def _release(objects: view.View, chart: str) -> tree.Branch:
+    """Return the branch of the helm release.
+
+    :param chart: version of the chart; empty: unknown
+    """
+    revision = objects.newest
+    notes = (
+        f"revision {revision.version} {revision.status}" if revision else "",
+        f"chart {chart}" if chart else "",
+    )
+    reason = tree.Reason(cluster_status.release_reason(objects))
+    note = ", ".join(filter(None, notes))
+    return tree.grow("helm release", objects.release, reason, note)
+
+
+def _credential(name: str, error: str | None) -> tree.Branch:
+    """Return the branch of the application credential.
+
+    :param error: why it does not work; empty: it does; None: unknown
+    """
+    if error is not None:
+        return tree.grow("credential", name, tree.Reason(error))
+    text = "Keystone, or the management cluster, does not say"
+    return _unknown("credential", name, text)
+
+
+def _autoscaler(name: str, stopped: str | None) -> tree.Branch:
+    """Return the branch of the autoscaler.
+
+    :param stopped: why it does not run; empty: it does; None: unknown
+    """
+    if stopped is not None:
+        return tree.grow("autoscaler", name, tree.Reason(stopped))
+    return _unknown("autoscaler", name, "the management cluster does not say")
+
+
+def _unknown(kind: str, name: str, text: str) -> tree.Branch:
+    reason = tree.Reason(text)
+    return tree.Branch(kind, name, tree.State.UNKNOWN, reason=reason)

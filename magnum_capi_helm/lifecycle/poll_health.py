@@ -129,7 +129,7 @@ def _judge(
     if objects.autoscaled():
         seconds = min(seconds, _AUTOSCALER_SECONDS)
         stopped = autoscaler_counts.stopped_reason(operation)
-        notes = autoscaler.health(objects, stopped)
+        notes = autoscaler.health(objects, stopped, view.Clock(now))
         result = dataclasses.replace(result, reason=result.reason | notes)
     # A certificate is no illness. The text of the warning changes by the day.
     warning = replacement.expiry_warning(objects, now)

@@ -9,8 +9,9 @@ the user's cluster, which the driver does not connect to.
 from __future__ import annotations
 
 from magnum_capi_helm.status import conditions
-from magnum_capi_helm.status import machine as machine_status
+from magnum_capi_helm.status import machine
 from magnum_capi_helm.status import nodegroup
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
 
@@ -25,7 +26,9 @@ def stopped_reason(deployment: view.Object | None) -> str:
     return message or "no replica is available"
 
 
-def health(objects: view.View, stopped: str | None) -> dict[str, str]:
+def health(
+    objects: view.View, stopped: str | None, clock: view.Clock
+) -> dict[str, str]:
     """Return entries for the health of a cluster with the autoscaler.
 
     :param stopped: why it does not run; empty: it does; None: unknown
@@ -34,12 +37,12 @@ def health(objects: view.View, stopped: str | None) -> dict[str, str]:
     if stopped is None:
         entries["autoscaler"] = "unknown"
     for group in sorted(objects.autoscaled()):
-        if reason := _limit(objects, group):
+        if reason := _limit(objects, group, clock):
             entries[f"autoscaler.{group}"] = reason
     return entries
 
 
-def _limit(objects: view.View, group: str) -> str:
+def _limit(objects: view.View, group: str, clock: view.Clock) -> str:
     """Return what keeps the autoscaler from more nodes in a group."""
     deployment = objects.deployment(group)
     if deployment is None:
@@ -48,8 +51,9 @@ def _limit(objects: view.View, group: str) -> str:
     ready, wanted = numbers.ready, numbers.wanted
     _, maximum = view.autoscaler_bounds(deployment)
     machines = objects.machines_of(group)
-    owner = f"{ready} of {wanted} nodes ready"
-    fault = machine_status.first_error(owner, machines, objects)
+    parts = machine.branches(machines, objects, clock)
+    title = f"{ready} of {wanted} nodes ready"
+    fault = tree.told(tree.Branch("", children=tuple(parts), title=title))
     if fault and ready < wanted:
         return fault
     return f"at its maximum of {maximum} nodes" if wanted >= maximum else ""

@@ -10,22 +10,23 @@ every addon of the manifest exists and is deployed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import math
 from typing import NamedTuple
 
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.status import addon
+from magnum_capi_helm.status import api
 from magnum_capi_helm.status import conditions
-from magnum_capi_helm.status import health
-from magnum_capi_helm.status import machine as machine_status
+from magnum_capi_helm.status import infrastructure
+from magnum_capi_helm.status import machine
+from magnum_capi_helm.status import machine_facts
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import replacement
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
-
-#: Seconds that an addon provider needs to notice a change.
-_TO_NOTICE = 5.0
 
 
 class Expected(NamedTuple):
@@ -46,21 +47,12 @@ class GroupVerdict:
     """The state of one nodegroup.
 
     :param reason: why it is not done; empty when it is
-    :param fault: the reason is an error of one of its machines
-    :param blocked: the reason is a problem that Cluster API reports
     :param version: the oldest Kubernetes on its nodes, or None
     """
 
     reason: str
     addresses: tuple[str, ...]
-    fault: bool = False
-    blocked: bool = False
     version: str | None = None
-
-    @property
-    def done(self) -> bool:
-        """Return whether there is nothing left to wait for."""
-        return not self.reason
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,50 +80,122 @@ class Verdict:
         return not self.reason
 
 
-def verdict(objects: view.View, expected: Expected, *, now: float) -> Verdict:
+def verdict(
+    objects: view.View,
+    expected: Expected,
+    *,
+    now: float,
+) -> Verdict:
     """Judge a release.
 
     :param now: seconds since 1970
     """
     clock = view.Clock(now)
+    root = grow(objects, expected, clock)
     rows = expected.rows
     plane_machines = objects.control_plane_machines()
-    groups = {
-        group.name: _group(objects, group, expected.required, clock)
-        for group in rows.groups
-    } | {group.name: _leaving_group(objects, group) for group in rows.leaving}
     return Verdict(
-        reason=_reason(objects, expected, groups, clock),
-        groups=groups,
-        api_address=health.api_address(objects.cluster),
+        reason=release_reason(objects) or tree.told(root),
+        groups={
+            each.name: _group(objects, each, root)
+            for each in (*rows.groups, *rows.leaving)
+        },
+        api_address=api.address(objects.cluster),
         coe_version=coe_version(objects),
-        container_version=machine_status.runtime(plane_machines),
+        container_version=machine_facts.runtime(plane_machines),
         valid_until=clock.valid_until,
     )
 
 
-def _reason(
-    objects: view.View,
-    expected: Expected,
-    groups: Mapping[str, GroupVerdict],
-    clock: view.Clock,
-) -> str:
-    """Return why a release is not complete; the deepest cause comes first."""
-    verdicts = groups.values()
-    network = machine_status.network_error(objects)
-    return (
-        release_reason(objects)
-        or stopped_reason(objects)
-        or _change_reason(objects, expected.rows)
-        or (f"infrastructure: {network}" if network else "")
-        or messages.first(each.reason for each in verdicts if each.fault)
-        or health.unreachable_reason(objects, clock)
-        or messages.first(each.reason for each in verdicts if each.blocked)
-        or messages.first(each.reason for each in verdicts)
-        or _renewal_reason(objects, clock)
-        or unavailable_reason(objects)
-        or _addons_reason(objects, expected.addons, clock)
+def _group(
+    objects: view.View, group: requested_groups.Group, root: tree.Branch
+) -> GroupVerdict:
+    title = f"nodegroup {group.name}"
+    found = [each for each in root.children if each.title == title]
+    machines = objects.machines_of(group.chart_name)
+    if group.control_plane:
+        machines = objects.control_plane_machines()
+    return GroupVerdict(
+        tree.told(found[0]) if found else "",
+        tuple(machine_facts.addresses(machines)),
+        machine_facts.version(machines),
     )
+
+
+def grow(
+    objects: view.View, expected: Expected, clock: view.Clock
+) -> tree.Branch:
+    """Return the branch of the Cluster and of all that belongs to it."""
+    return tree.grow(
+        "Cluster",
+        objects.release,
+        _reason(objects, expected.rows, clock),
+        api.address(objects.cluster) or "",
+        (
+            infrastructure.network(objects),
+            *_groups(objects, expected, clock),
+            addon.branch(objects, expected.addons, clock),
+        ),
+        entries=(api.entry(objects, clock),),
+    )
+
+
+def _groups(
+    objects: view.View, expected: Expected, clock: view.Clock
+) -> Iterator[tree.Branch]:
+    """Yield the groups of Magnum's rows, then others that have objects."""
+    rows = expected.rows
+    yield nodegroup.control_plane(
+        objects, rows.master, expected.required, clock
+    )
+    groups = {each.chart_name: each for each in rows.workers}
+    for name, group in groups.items():
+        yield nodegroup.workers(objects, name, group, clock)
+    leaving = [e for e in rows.leaving if not is_gone(objects, e)]
+    for group in leaving:
+        yield nodegroup.leaving(objects, group, clock)
+    known = groups.keys() | {each.chart_name for each in leaving}
+    for name in sorted(objects.group_names() - known):
+        yield nodegroup.workers(objects, name, None, clock)
+
+
+def _reason(
+    objects: view.View, rows: requested_groups.Rows, clock: view.Clock
+) -> tree.Reason:
+    """Return why the Cluster itself is not ready."""
+    reasons = (
+        (stopped_reason(objects), tree.Rank.STOPPED),
+        (_change_reason(objects, rows), tree.Rank.CHANGE),
+        (api.unreachable_reason(objects, clock), tree.Rank.UNREACHABLE),
+        (_renewal_reason(objects, clock), tree.Rank.LAST),
+        (_unavailable_reason(objects), tree.Rank.LAST),
+    )
+    return next((tree.Reason(*each) for each in reasons if each[0]), tree.NONE)
+
+
+def is_settled(objects: view.View) -> bool:
+    """Return whether no object below Cluster API's can explain anything."""
+    available = conditions.available(objects.cluster)
+    return (
+        available is not None
+        and available.well
+        and all(map(machine.is_settled, objects.machines))
+        and all(
+            map(
+                nodegroup.is_settled,
+                filter(None, (objects.control_plane, *objects.deployments)),
+            )
+        )
+    )
+
+
+def is_initialized(objects: view.View) -> bool:
+    """Return whether the cluster has, or had, an API to install addons."""
+    found = (
+        conditions.merged(objects.cluster).get("ControlPlaneInitialized"),
+        conditions.available(objects.cluster),
+    )
+    return any(each is not None and each.well for each in found)
 
 
 def release_reason(objects: view.View) -> str:
@@ -167,38 +231,6 @@ def fingerprint(cluster: view.Object | None) -> str | None:
     return annotations.get(requested_groups.FINGERPRINT_ANNOTATION)
 
 
-def _group(
-    objects: view.View,
-    group: requested_groups.Group,
-    required: Sequence[str],
-    clock: view.Clock,
-) -> GroupVerdict:
-    autoscaled = group.chart_name in objects.autoscaled()
-    count = None if autoscaled else group.count
-    if group.control_plane:
-        obj, machines = objects.control_plane, objects.control_plane_machines()
-        reason = nodegroup.waiting_reason(obj, count, required)
-    else:
-        obj = objects.deployment(group.chart_name)
-        machines = objects.machines_of(group.chart_name)
-        reason = nodegroup.waiting_reason(obj, count)
-    owner = f"nodegroup {group.name}"
-    fault = unjoined = ""
-    if reason:
-        fault = machine_status.first_error(owner, machines, objects)
-        unjoined = machine_status.unjoined_reason(machines, objects, clock)
-    if unjoined:
-        reason = f"{unjoined} ({reason})"
-    blocked = unjoined or nodegroup.problem_message(obj)
-    return GroupVerdict(
-        reason=fault or (f"{owner}: {reason}" if reason else ""),
-        addresses=tuple(machine_status.addresses(machines)),
-        fault=bool(fault),
-        blocked=bool(reason and not fault and blocked),
-        version=machine_status.version(machines),
-    )
-
-
 def is_gone(objects: view.View, group: requested_groups.Group) -> bool:
     """Return whether no object of a group is left.
 
@@ -210,24 +242,6 @@ def is_gone(objects: view.View, group: requested_groups.Group) -> bool:
     )
 
 
-def _leaving_group(
-    objects: view.View, group: requested_groups.Group
-) -> GroupVerdict:
-    """Judge a group that is being deleted."""
-    if is_gone(objects, group):
-        return GroupVerdict("", ())
-    owner = f"nodegroup {group.name}"
-    machines = objects.machines_of(group.chart_name)
-    obj = objects.deployment(group.chart_name)
-    if obj is not None and not (view.deleting(obj) and machines):
-        reason = nodegroup.with_message(obj, "still to be removed")
-        return GroupVerdict(f"{owner}: {reason}", ())
-    fault = machine_status.first_error(owner, machines, objects)
-    kept = [] if obj or fault else machine_status.addresses(machines)
-    waiting = machine_status.remaining(machines, objects)
-    return GroupVerdict(f"{owner}: {waiting.text}", tuple(kept), bool(fault))
-
-
 def _renewal_reason(objects: view.View, clock: view.Clock) -> str:
     """Name a machine that Cluster API may not know yet to be too old."""
     if machines := replacement.outdated_machines(objects, clock):
@@ -235,7 +249,7 @@ def _renewal_reason(objects: view.View, clock: view.Clock) -> str:
     return ""
 
 
-def unavailable_reason(objects: view.View) -> str:
+def _unavailable_reason(objects: view.View) -> str:
     """Return why Cluster API does not call the cluster available."""
     if objects.cluster is None or not conditions.is_current(objects.cluster):
         return "cluster: Cluster API has not seen the latest change yet"
@@ -255,57 +269,7 @@ def coe_version(objects: view.View) -> str | None:
     status = view.status_of(objects.control_plane)
     running = [each.get("version") for each in status.get("versions") or ()]
     return (
-        machine_status.version(objects.control_plane_machines())
+        machine_facts.version(objects.control_plane_machines())
         or status.get("version")
-        or machine_status.oldest(filter(None, running))
+        or machine_facts.oldest(filter(None, running))
     )
-
-
-def _addons_reason(
-    objects: view.View, expected: frozenset[str], clock: view.Clock
-) -> str:
-    """Return why not every addon of the manifest is deployed."""
-    if not objects.addons_known:
-        return "cluster: not every machine has its node yet"
-    missing = expected - set(map(view.name_of, objects.addons))
-    if missing:
-        return f"addon {objects.short_name(min(missing))}: not created"
-    for addon in sorted(objects.addons, key=_addon_order):
-        if reason := addon_reason(addon, objects.newest, clock):
-            return f"addon {objects.short_name(view.name_of(addon))}: {reason}"
-    return ""
-
-
-def _addon_order(addon: view.Object) -> tuple[bool, bool, str]:
-    """Sort a failed addon first: it explains more than one in progress."""
-    phase = view.status_of(addon).get("phase")
-    return phase == "Deployed", phase != "Failed", view.name_of(addon)
-
-
-def addon_reason(
-    addon: view.Object, newest: view.Revision | None, clock: view.Clock
-) -> str:
-    """Return why an addon is not deployed as it should be, or nothing.
-
-    Addons have no ``observedGeneration``. The addon provider keeps the spec
-    that it has handled, because it is made with kopf. Without that note,
-    ``Deployed`` counts after a moment in which it could notice a change.
-
-    :param newest: revision of the helm release
-    """
-    status = view.status_of(addon)
-    phase = str(status.get("phase") or "Pending")
-    if phase != "Deployed":
-        message = messages.plain(str(status.get("failureMessage") or ""))
-        return f"{phase}: {message}" if message else phase
-    handled = view.handled_of(addon)
-    if handled is not None:
-        late = view.spec_of(handled) != view.spec_of(addon)
-    else:
-        # The host that ran helm may have a clock that is ahead.
-        late = (
-            newest is not None
-            and newest.modified <= clock.now
-            and not clock.has_passed(newest.modified + _TO_NOTICE)
-        )
-    return "its latest change is still to be installed" if late else ""

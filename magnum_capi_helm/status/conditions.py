@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
+from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
 #: Stops the controllers of one object, whatever its value.
@@ -60,6 +62,26 @@ class Condition(NamedTuple):
         """Return whether it is wrong; Unknown is neither well nor bad."""
         return self.status == ("True" if self.type in NEGATIVE else "False")
 
+
+#: Reasons of a controller that only waits for another one.
+_WAITING = (
+    "Waiting",
+    "Pending",
+    "InstanceNotReady",
+    "Provisioning",
+    "NodeProvisioning",
+    "Deleting",
+)
+#: The v1beta2 set has one reason for any fault below, and for waiting.
+_SUMMARY = "NotReady"
+_WAITING_WORDS = ("Waiting for", " is false", " to exist", "not yet")
+#: CAPO leaves the message of these reasons empty.
+_MUTE_REASONS = {
+    "InstanceStateError": "instance is in error state",
+    "InstanceDeleted": "instance deleted",
+}
+#: A condition of CAPO up to 0.14, which stays as it was, and its successor.
+_SUCCESSORS = {"APIServerIngressReadyCondition": "APIServerIngressReady"}
 
 #: By type.
 Conditions: TypeAlias = dict[str, Condition]
@@ -147,3 +169,44 @@ def is_current(obj: view.Object | None) -> bool:
     generation = view.metadata_of(obj).get("generation", 0)
     observed = view.status_of(obj).get("observedGeneration", 0)
     return int(observed) >= int(generation)
+
+
+def words(condition: Condition | None) -> str:
+    """Return the message of a condition, else its reason."""
+    if condition is None:
+        return ""
+    return messages.plain(condition.message) or condition.reason
+
+
+def error(condition: Condition | None) -> str:
+    """Return a message, unless a controller only waits for another one."""
+    if condition is None or not condition.bad:
+        return ""
+    message = condition.message or _MUTE_REASONS.get(condition.reason, "")
+    is_waiting = condition.reason.startswith(_WAITING) or (
+        condition.reason == _SUMMARY
+        and any(each in message for each in _WAITING_WORDS)
+    )
+    return "" if is_waiting else messages.plain(message)
+
+
+def first_error(
+    obj: view.Object | None, types: Iterable[str], rank: tree.Rank
+) -> tree.Reason:
+    """Return the first condition with an error as a reason.
+
+    An error from before the deletion of an object does not hinder it.
+    """
+    deleted_at = view.deleted_at(obj)
+    found = (
+        by_type[name]
+        for name in types
+        for by_type in (v1beta2(obj), v1beta1(obj))
+        if name in by_type
+        and not 0 < by_type[name].since < deleted_at
+        and _SUCCESSORS.get(name) not in by_type
+    )
+    for condition in found:
+        if text := error(condition):
+            return tree.Reason(text, rank, condition.since)
+    return tree.NONE

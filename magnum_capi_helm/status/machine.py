@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One machine: its error, its deletion, its node, and what is below it.
+"""One machine: its fault, its deletion, and what is below it.
 
-An error is that of the lowest object that has one: the server in Nova,
-OpenStackServer, OpenStackMachine, Machine. The cluster's network has the same
-kind of conditions. An error that only says that a controller waits for
-another one is none.
+A fault is that of the lowest object that has one. A condition that only says
+that a controller waits for another one is none.
 
-Sources: Cluster API 1.8 to 1.14, and its provider for OpenStack (CAPO) 0.10 to
-0.15.
+Sources: Cluster API 1.8 to 1.14.
 """
 
 from __future__ import annotations
@@ -18,49 +15,15 @@ from typing import NamedTuple
 
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import infrastructure
+from magnum_capi_helm.status import machine_facts
 from magnum_capi_helm.status import messages
-from magnum_capi_helm.status import questions
+from magnum_capi_helm.status import node
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
-#: Reasons of a controller that only waits for another one.
-_WAITING = (
-    "Waiting",
-    "Pending",
-    "InstanceNotReady",
-    "Provisioning",
-    "NodeProvisioning",
-    "Deleting",
-)
-#: The v1beta2 set has one reason for any fault below, and for waiting.
-_SUMMARY = "NotReady"
-_WAITING_WORDS = ("Waiting for", " is false", " to exist", "not yet")
-#: CAPO leaves the message of these reasons empty.
-_MUTE_REASONS = {
-    "InstanceStateError": "instance is in error state",
-    "InstanceDeleted": "instance deleted",
-}
-_INFRASTRUCTURE = (
-    "InstanceReady",
-    "APIServerIngressReady",
-    "APIServerIngressReadyCondition",
-    "FloatingAddressFromPoolReady",
-    "NetworkReady",
-    "RouterReady",
-    "SecurityGroupsReady",
-    "APIEndpointReady",
-    "BastionReady",
-    "Ready",
-)
-#: A condition of CAPO up to 0.14, which stays as it was, and its successor.
-_SUCCESSORS = {"APIServerIngressReadyCondition": "APIServerIngressReady"}
-_MACHINE = (
-    "InfrastructureReady",
-    "BootstrapConfigReady",
-    "BootstrapReady",
-    "NodeHealthy",
-    "HealthCheckSucceeded",
-    "OwnerRemediated",
-)
+_SERVER = ("InfrastructureReady", "BootstrapConfigReady", "BootstrapReady")
+_HEALTH_CHECK = ("OwnerRemediated", "HealthCheckSucceeded")
 #: Steps of a machine's deletion, and the words where Cluster API has none.
 #: The v1beta1 set has one condition for each step, and leaves some mute.
 _STEPS = {
@@ -84,112 +47,159 @@ _JOINT = "; "
 #: Seconds after which a server that runs without a node is a problem. kubeadm
 #: takes two minutes on a slow server.
 _TO_JOIN = 300.0
-#: Seconds until a node of a new machine has to be ready.
-_TO_START = 1800.0
-#: Seconds that a node may be not ready once it has joined.
-_TO_SETTLE = 300.0
-_GONE = ("NodeDeleted", "NodeNotFound")
-#: Reasons of both sets where the node itself says Unknown, not Cluster API.
-_NODE_UNKNOWN = ("NodeReadyUnknown", "NodeConditionsFailed")
-#: A node that has just registered.
-_NOT_YET = "not yet reported"
 
 
-def infrastructure_error(obj: view.Object | None) -> str:
-    """Return CAPO's last error with a server, or with the network.
+def is_settled(machine: view.Object) -> bool:
+    """Return whether a machine is ready, and stays."""
+    found = (
+        conditions.preferred(machine).get("Ready"),
+        node.condition_of(machine),
+    )
+    has_node = bool(view.status_of(machine).get("nodeRef"))
+    ready = all(each is None or each.well for each in found)
+    return has_node and ready and not view.deleting(machine)
 
-    CAPO keeps ``failureMessage`` after the fault is mended, in some versions
-    for ever: an object that was provisioned since has no fault.
+
+def unfinished_reason(machines: Iterable[view.Object]) -> str:
+    """Return which machine of a group is not what its counters claim.
+
+    A node of another minor version than its Machine comes from an image that
+    is not what its property says.
     """
-    status = view.status_of(obj)
-    old = (status.get("deprecated") or {}).get("v1beta1") or {}
-    failure = status.get("failureMessage") or old.get("failureMessage")
-    if failure and not is_provisioned(obj) and not view.deleting(obj):
-        return messages.plain(str(failure))
-    return _first_error(obj, _INFRASTRUCTURE)
+    for each in machines:
+        status, name = view.status_of(each), view.name_of(each)
+        if view.deleting(each):
+            continue
+        if not status.get("nodeRef"):
+            return f"machine {name} has no node yet"
+        wanted = str(view.spec_of(each).get("version") or "")
+        info = status.get("nodeInfo") or {}
+        runs = str(info.get("kubeletVersion") or wanted)
+        numbers = versions.number(wanted), versions.number(runs)
+        minors = [each[:2] for each in numbers if each]
+        if len(set(minors)) > 1:
+            return (
+                f"machine {name} runs Kubernetes {runs}, not {wanted}: its "
+                "image has another version than its property kube_version"
+            )
+    return ""
 
 
-def network_error(objects: view.View) -> str:
-    """Return why CAPO can't make a cluster's network, or an empty string.
-
-    CAPO makes no machines until it has set ``status.ready``, and never takes
-    it back (``reconcileNormal`` in openstackcluster_controller.go of 0.14.6).
-    A later error, which its conditions keep until its next success, stops no
-    machine: Cluster API repeats it in its own condition of the Cluster.
-    """
-    obj = objects.infrastructure
-    if view.was_made(obj):
-        return ""
-    fault = objects.fault(questions.about_network(obj))
-    if fault is not None and fault.message:
-        return messages.plain(fault.message)
-    error = infrastructure_error(obj)
-    if not error and fault is not None and fault.unread:
-        return _unread("no load balancer yet", questions.BALANCERS, fault)
-    return error
+def branches(
+    machines: Iterable[view.Object], objects: view.View, clock: view.Clock
+) -> list[tree.Branch]:
+    """Return the branches of machines; the oldest come first."""
+    by_age = sorted(
+        machines, key=lambda each: (view.created_at(each), view.name_of(each))
+    )
+    return [branch(each, objects, clock) for each in by_age]
 
 
-def is_provisioned(obj: view.Object | None) -> bool:
-    """Return whether CAPO has made an object, in any of its versions."""
-    ready = conditions.preferred(obj).get("Ready")
-    return view.was_made(obj) if ready is None else ready.well
-
-
-def server_error(server: view.Object | None, objects: view.View) -> str:
-    """Return the error of the server behind a machine, or an empty string.
-
-    CAPO writes no message for a server that Nova put into ERROR, and does not
-    touch the OpenStackMachine (``reconcileNormal`` in
-    openstackserver_controller.go of 0.11 to 0.14): only Nova knows why.
-    """
-    error = _first_error(server, _INFRASTRUCTURE)
-    question = questions.about_server(server)
-    fault = objects.fault(question)
-    if (
-        question is None
-        or fault is None
-        or 0 < fault.since < view.deleted_at(server)
-    ):
-        return error
-    if fault.message:
-        return messages.plain(fault.message)
-    if fault.unread and question.service != questions.EVENTS:
-        error = error or "the server went into the state ERROR"
-        return _unread(error, question.service, fault)
-    return error
-
-
-def _unread(error: str, service: str, fault: view.Fault) -> str:
-    return messages.cut(
-        f"{error}: {service} could not be asked: {fault.unread}"
+def branch(
+    machine: view.Object, objects: view.View, clock: view.Clock
+) -> tree.Branch:
+    """Return the branch of a machine, with its server and its node."""
+    name = view.name_of(machine)
+    server = infrastructure.server(objects, machine)
+    parts = tuple(filter(None, (server, node.branch(machine, clock))))
+    if view.deleting(machine):
+        reason = _deletion_reason(machine, objects)
+        state = tree.State.NOT_READY
+    else:
+        reason = _reason(machine, objects, clock, server)
+        state = tree.State.NOT_READY if reason else tree.State.READY
+    return tree.Branch(
+        *("Machine", name, state, _note(machine), reason, parts),
+        title=f"machine {name}",
+        entries=node.entries(machine, clock),
     )
 
 
-def error(machine: view.Object, objects: view.View) -> str:
-    """Return a machine's error; empty if it is merely not ready yet."""
-    below = server_error(
-        objects.server(machine), objects
-    ) or infrastructure_error(objects.infra_machine(machine))
-    if not view.deleting(machine):
-        return below or _first_error(machine, _MACHINE)
-    step = _deletion_step(machine)
-    is_blocked = any(words in step for words in _BLOCKED_DRAIN)
-    return messages.plain(step) if is_blocked else below
+def _note(machine: view.Object) -> str:
+    """Return a machine's address, server and Kubernetes version."""
+    server = str(view.spec_of(machine).get("providerID") or "")
+    notes = [
+        "being deleted" if view.deleting(machine) else "",
+        *machine_facts.addresses([machine]),
+        f"server {server.rpartition('/')[2]}" if server else "",
+        machine_facts.version([machine]) or "",
+    ]
+    return ", ".join(filter(None, notes))
 
 
-def deletion_reason(machine: view.Object, objects: view.View) -> str:
-    """Return the obstacle to a machine's deletion, or an empty string.
+def _reason(
+    machine: view.Object,
+    objects: view.View,
+    clock: view.Clock,
+    server: tree.Branch | None,
+) -> tree.Reason:
+    """Return a machine's own fault, else what Cluster API waits for.
 
-    An error comes first, then finalizers that no controller below removes,
-    then the current step of Cluster API. Only an error counts
-    without a deletion.
+    Its conditions repeat the fault of its server.
     """
-    reason = error(machine, objects)
-    if reason or not view.deleting(machine):
+    reason = tree.NONE
+    if server is None or not server.reason:
+        infra_machine = objects.infra_machine(machine)
+        reason = infrastructure.error(infra_machine) or conditions.first_error(
+            machine, _SERVER, tree.Rank.CLOUD
+        )
+    reason = (
+        reason
+        or conditions.first_error(
+            machine, _HEALTH_CHECK, tree.Rank.HEALTH_CHECK
+        )
+        or _unjoined_reason(machine, objects, clock)
+    )
+    condition = conditions.merged(machine).get("Ready")
+    if reason or (condition is not None and condition.well):
         return reason
+    message = conditions.words(condition)
+    if message and not view.spec_of(machine).get("providerID"):
+        # Cluster API also lists what depends on a server.
+        return tree.Reason(f"no server yet: {message.partition('; ')[0]}")
+    phase = str(view.status_of(machine).get("phase") or "")
+    return tree.Reason(message or phase or "Cluster API has reported nothing")
+
+
+def _unjoined_reason(
+    machine: view.Object, objects: view.View, clock: view.Clock
+) -> tree.Reason:
+    """Tell that a server runs without a node.
+
+    Its cloud-init or kubeadm has failed, which Cluster API can't see. It waits
+    until its health check replaces the machine. The console has the cause.
+    """
+    since = conditions.infrastructure_since(machine)
+    joined = view.status_of(machine).get("nodeRef")
+    if joined or not since or not clock.has_passed(since + _TO_JOIN):
+        return tree.NONE
+    server = view.name_of(objects.infra_machine(machine))
+    return tree.Reason(
+        f"its server has run for {_TO_JOIN / 60:.0f} minutes and is no node "
+        "yet: `openstack console log show "
+        f"{server or view.name_of(machine)}` may say why",
+        tree.Rank.BLOCKED,
+        since,
+    )
+
+
+def _deletion_reason(machine: view.Object, objects: view.View) -> tree.Reason:
+    """Return the obstacle to a machine's deletion.
+
+    A fault comes first, then finalizers that no controller below removes,
+    then the current step of Cluster API.
+    """
+    raw = _deletion_step(machine)
+    step = messages.plain(raw)
+    if any(words in raw for words in _BLOCKED_DRAIN):
+        return tree.Reason(step, tree.Rank.CLOUD)
     below = (objects.server(machine), objects.infra_machine(machine), machine)
     finalizers = messages.first(map(_foreign_finalizers, below))
-    return finalizers or messages.plain(_deletion_step(machine))
+    return (
+        infrastructure.error(objects.infra_machine(machine))
+        or tree.Reason(finalizers, tree.Rank.BLOCKED)
+        or tree.Reason(step)
+    )
 
 
 def _deletion_step(machine: view.Object) -> str:
@@ -215,75 +225,6 @@ def _foreign_finalizers(obj: view.Object | None) -> str:
     return f"{name} waits for the finalizers {', '.join(finalizers)}"
 
 
-def _first_error(obj: view.Object | None, types: Iterable[str]) -> str:
-    """Return the message of the first condition with an error.
-
-    An error from before the deletion of an object does not hinder it.
-    """
-    deleted_at = view.deleted_at(obj)
-    sets = (conditions.v1beta2(obj), conditions.v1beta1(obj))
-    return messages.first(
-        _error(by_type[name])
-        for name in types
-        for by_type in sets
-        if name in by_type
-        and not 0 < by_type[name].since < deleted_at
-        and _SUCCESSORS.get(name) not in by_type
-    )
-
-
-def _error(condition: conditions.Condition) -> str:
-    message = condition.message or _MUTE_REASONS.get(condition.reason, "")
-    is_waiting = condition.reason.startswith(_WAITING) or (
-        condition.reason == _SUMMARY
-        and any(words in message for words in _WAITING_WORDS)
-    )
-    if is_waiting or not condition.bad:
-        return ""
-    return messages.plain(message)
-
-
-def first_error(
-    owner: str, machines: Iterable[view.Object], objects: view.View
-) -> str:
-    """Return the first machine with an error, and how many have the same.
-
-    :param owner: of the machines, in words
-    """
-    named = [(view.name_of(each), error(each, objects)) for each in machines]
-    errors = [each for each in named if each[1]]
-    if not errors:
-        return ""
-    name, reason = errors[0]
-    same = [other for _, other in errors].count(reason) - 1
-    more = f" (and {same} more machines)" if same else ""
-    return f"{owner}: machine {name}: {reason}{more}"
-
-
-def unjoined_reason(
-    machines: Iterable[view.Object], objects: view.View, clock: view.Clock
-) -> str:
-    """Return the first server that runs without a node, or an empty string.
-
-    Its cloud-init or kubeadm has failed, which Cluster API can't see. It waits
-    until its health check replaces the machine. The console has the cause.
-    """
-    for machine in machines:
-        since = conditions.infrastructure_since(machine)
-        joined = view.status_of(machine).get("nodeRef")
-        if view.deleting(machine) or joined or not since:
-            continue
-        if clock.has_passed(since + _TO_JOIN):
-            name = view.name_of(machine)
-            server = view.name_of(objects.infra_machine(machine)) or name
-            return (
-                f"machine {name}: its server has run for {_TO_JOIN / 60:.0f} "
-                "minutes and is no node yet: `openstack console log show "
-                f"{server}` may say why"
-            )
-    return ""
-
-
 class Waiting(NamedTuple):
     """The objects that a deletion waits for, and the reasons.
 
@@ -306,109 +247,26 @@ class Waiting(NamedTuple):
         return f"{text}{_JOINT}".startswith(f"{self.left}{_JOINT}")
 
 
-def remaining(machines: Sequence[view.Object], objects: view.View) -> Waiting:
+def remaining(
+    machines: Sequence[view.Object], objects: view.View, clock: view.Clock
+) -> Waiting:
     """Return the count of machines, three names, and the reason of one.
 
-    An error of any machine comes before the step of another machine.
+    A fault of any machine comes before the step of another machine.
     """
     machines = sorted(machines, key=view.name_of)
     count = len(machines)
-    names = ", ".join(map(view.name_of, machines[:3]))
+    found = [view.name_of(each) for each in machines]
+    names = ", ".join(found[:3])
     left = f"{count} machine{'s' * (count > 1)} still to be deleted: {names}"
-    reasons = (
-        f"machine {view.name_of(machine)}: {reason}"
-        for reason_of in (error, deletion_reason)
-        for machine in machines
-        if (reason := reason_of(machine, objects))
-    )
-    return Waiting(left, messages.first(reasons))
-
-
-# Nodes
-
-
-def node_condition(machine: view.Object) -> conditions.Condition | None:
-    """Return the condition of a Machine for the state of its node."""
-    by_type = conditions.merged(machine)
-    return by_type.get("NodeReady") or by_type.get("NodeHealthy")
-
-
-def node_name(machine: view.Object) -> str:
-    """Return the name of a Machine's node, or of the Machine."""
-    ref = view.status_of(machine).get("nodeRef") or {}
-    return str(ref.get("name") or view.name_of(machine))
-
-
-def is_silent(machine: view.Object) -> bool:
-    """Return whether the kubelet stopped posting the status of its node.
-
-    Kubernetes sets Ready to Unknown then, and Cluster API repeats it
-    (``machine_controller_status.go`` of 1.13). If Cluster API can't reach the
-    cluster, its own conditions are Unknown too, for another reason.
-    """
-    condition = node_condition(machine)
-    return (
-        condition is not None
-        and condition.status == "Unknown"
-        and condition.reason in _NODE_UNKNOWN
-        and _NOT_YET not in condition.message
-    )
-
-
-def is_starting(machine: view.Object, clock: view.Clock) -> bool:
-    """Return whether a node is not ready because its machine is new."""
-    condition = node_condition(machine)
-    if condition is not None and (condition.well or condition.reason in _GONE):
-        return False
-    if is_silent(machine):
-        return False
-    if clock.has_passed(view.created_at(machine) + _TO_START):
-        return False
-    if condition is None or not view.status_of(machine).get("nodeRef"):
-        return True
-    return not clock.has_passed(condition.since + _TO_SETTLE)
-
-
-def addresses(machines: Iterable[view.Object]) -> list[str]:
-    """Return one address of each machine that stays, internal if it can."""
-    staying = [each for each in machines if not view.deleting(each)]
-    return list(filter(None, map(_address, staying)))
-
-
-def _address(machine: view.Object) -> str:
-    by_type = {
-        each.get("type"): each.get("address")
-        for each in reversed(view.status_of(machine).get("addresses") or [])
-    }
-    return str(by_type.get("InternalIP") or by_type.get("ExternalIP") or "")
-
-
-def version(machines: Iterable[view.Object]) -> str | None:
-    """Return the oldest Kubernetes on the machines' nodes, such as v1.34.2."""
-    staying = [each for each in machines if not view.deleting(each)]
-    return oldest(filter(None, map(_version, staying)))
-
-
-def _version(machine: view.Object) -> str:
-    status = view.status_of(machine)
-    info = status.get("nodeInfo") or {}
-    text = info.get("kubeletVersion") or view.spec_of(machine).get("version")
-    if not text or not status.get("nodeRef"):
-        return ""
-    return f"v{str(text).removeprefix('v')}"
-
-
-def oldest(texts: Iterable[str]) -> str | None:
-    """Return the oldest version; v1.34.9 comes before v1.34.10."""
-    return min(
-        texts,
-        key=lambda each: versions.number(each) or (0, 0, 0),
-        default=None,
-    )
-
-
-def runtime(machines: Iterable[view.Object]) -> str | None:
-    """Return the container runtime that the first node reports."""
-    infos = (view.status_of(each).get("nodeInfo") or {} for each in machines)
-    names = (str(e.get("containerRuntimeVersion") or "") for e in infos)
-    return messages.first(names) or None
+    reasons = [
+        (part.reason.rank, name, part.reason.text)
+        for machine, name in zip(machines, found, strict=True)
+        for part in tree.walk(branch(machine, objects, clock))
+        if part.reason
+        and (view.deleting(machine) or part.reason.rank < tree.Rank.BLOCKED)
+    ]
+    if not reasons:
+        return Waiting(left)
+    _, name, text = min(reasons, key=lambda each: each[0])
+    return Waiting(left, f"machine {name}: {text}")

@@ -18,11 +18,17 @@ Cluster API 1.9 to 1.14, and for the v1beta1 set ``machinedeployment_sync.go``,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+import dataclasses
 import re
 from typing import NamedTuple
 
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import machine
 from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import node
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
 _MOVING = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating")
@@ -96,6 +102,144 @@ def replicas(obj: view.Object | None) -> Replicas:
     existing, up_to_date, ready = (int(counters.get(e) or 0) for e in names)
     wanted = int(view.spec_of(obj).get("replicas") or 0)
     return Replicas(wanted, existing, up_to_date, ready)
+
+
+class _Group(NamedTuple):
+    """A group, and its machines.
+
+    :ivar row: in Magnum; None: it has none
+    """
+
+    kind: str
+    name: str
+    obj: view.Object | None
+    machines: Sequence[view.Object]
+    row: requested_groups.Group | None
+
+
+def control_plane(
+    objects: view.View,
+    row: requested_groups.Group | None,
+    required: Sequence[str],
+    clock: view.Clock,
+) -> tree.Branch:
+    """Return the branch of the control plane.
+
+    :param required: conditions that must be true where they exist
+    """
+    name = names.control_plane(objects.release)
+    obj, machines = objects.control_plane, objects.control_plane_machines()
+    group = _Group("KubeadmControlPlane", name, obj, machines, row)
+    text = waiting_reason(obj, row.count if row else None, required)
+    branch = _branch(objects, group, text, clock)
+    if conditions.available(obj) is not None:
+        return branch
+    unknown = tree.Entry("controlplane", "unknown", tree.UNKNOWN)
+    return dataclasses.replace(branch, entries=(unknown,))
+
+
+def workers(
+    objects: view.View,
+    name: str,
+    row: requested_groups.Group | None,
+    clock: view.Clock,
+) -> tree.Branch:
+    """Return the branch of a group of workers.
+
+    :param name: the chart's name of the group
+    """
+    group = _workers(objects, name, row)
+    count = row.count if row and name not in objects.autoscaled() else None
+    text = waiting_reason(group.obj, count)
+    return _branch(objects, group, text, clock)
+
+
+def leaving(
+    objects: view.View, row: requested_groups.Group, clock: view.Clock
+) -> tree.Branch:
+    """Return the branch of a group that is being deleted."""
+    group = _workers(objects, row.chart_name, row)
+    obj, machines = group.obj, group.machines
+    if obj is not None and not (view.deleting(obj) and machines):
+        text = with_message(obj, "still to be removed")
+    else:
+        text = machine.remaining(machines, objects, clock).text
+    branch = _branch(objects, group, text, clock)
+    # The reason has the fault of a machine.
+    children = tuple(map(tree.quiet, branch.children))
+    return dataclasses.replace(branch, children=children)
+
+
+def _workers(
+    objects: view.View, name: str, row: requested_groups.Group | None
+) -> _Group:
+    full_name = names.machine_deployment(objects.release, name)
+    obj, machines = objects.deployment(name), objects.machines_of(name)
+    return _Group("MachineDeployment", full_name, obj, machines, row)
+
+
+def _branch(
+    objects: view.View, group: _Group, text: str, clock: view.Clock
+) -> tree.Branch:
+    """Return the branch of a group.
+
+    Faults of the machines of a settled group are notes.
+
+    :param text: why it is not done
+    """
+    text = text or machine.unfinished_reason(group.machines)
+    is_problem = bool(problem_message(group.obj))
+    rank = tree.Rank.BLOCKED if is_problem else tree.Rank.PROGRESS
+    branch = tree.grow(
+        group.kind,
+        group.name,
+        tree.Reason(text, rank),
+        _note(group),
+        machine.branches(group.machines, objects, clock),
+        title=f"nodegroup {group.row.name}" if group.row else "",
+        entries=_entries(objects, group, clock),
+    )
+    return branch if text and group.row else tree.quiet(branch)
+
+
+def _note(group: _Group) -> str:
+    """Return Magnum's name of a group, and its count of machines."""
+    note, obj = "no nodegroup of Magnum's", group.obj
+    if group.row:
+        note = f"nodegroup {group.row.name}"
+    if obj is None:
+        return note
+    numbers = replicas(obj)
+    note = f"{note}, {numbers.ready} of {numbers.wanted} ready"
+    if view.AUTOSCALER_ANNOTATION not in view.annotations_of(obj):
+        return note
+    minimum, maximum = view.autoscaler_bounds(obj)
+    return f"{note}, autoscaled from {minimum} to {maximum}"
+
+
+def _entries(
+    objects: view.View, group: _Group, clock: view.Clock
+) -> tuple[tree.Entry, ...]:
+    """Return what the health map says about a group that is not available.
+
+    A group whose machines are on their way is not unhealthy.
+    """
+    obj = group.obj
+    condition = conditions.available(obj)
+    if condition is None or condition.well or view.deleting(obj):
+        return ()
+    key = f"nodegroup.{objects.short_name(view.name_of(obj))}"
+    if obj is objects.control_plane:
+        key = "controlplane"
+    message = messages.plain(condition.message) or "not available"
+    if not condition.bad:
+        return (tree.Entry(key, f"unknown: {message}", tree.UNKNOWN),)
+    if is_moving(obj) or any(
+        view.deleting(each) or node.is_starting(each, clock)
+        for each in group.machines
+    ):
+        return (tree.Entry(key, f"changing: {message}", tree.UNKNOWN),)
+    return (tree.Entry(key, message, tree.UNHEALTHY),)
 
 
 def waiting_reason(
@@ -200,6 +344,11 @@ def _without_progress(message: str) -> Iterator[str]:
             yield from (heading for _, heading in headings)
             headings = []
             yield line
+
+
+def is_settled(obj: view.Object) -> bool:
+    """Return whether a group has all its machines, ready."""
+    return len(set(replicas(obj))) == 1 and not is_moving(obj)
 
 
 def is_moving(obj: view.Object | None) -> bool:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from magnum_capi_helm.status import machine as machine_status
+from magnum_capi_helm.status import node
 from magnum_capi_helm.status import view
 
 #: Days before the expiry of certificates that only the driver renews.
@@ -200,6 +200,6 @@ def latest_mark(objects: view.View, now: float) -> Mark | None:
 
 
 def _has_ready_node(machine: view.Object) -> bool:
-    condition = machine_status.node_condition(machine)
+    condition = node.condition_of(machine)
     is_ready = condition is not None and condition.well
     return is_ready and not view.deleting(machine)

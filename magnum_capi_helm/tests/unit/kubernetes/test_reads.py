@@ -18,6 +18,8 @@ from magnum_capi_helm.tests.unit.kubernetes import reads_case
 class ReadTest(reads_case.ReadsTestCase):
     """What is asked of the management cluster for one view."""
 
+    ADDONS = ("helmreleases", "manifests")
+
     def test_a_ready_release_takes_seven_lists(self) -> None:
         seen = self.read()
         self.assertEqual(
@@ -51,21 +53,20 @@ class ReadTest(reads_case.ReadsTestCase):
         )
         self.assertIsNone(seen.infrastructure)
 
-    def test_a_machine_without_a_node_asks_for_servers_and_no_addons(
-        self,
-    ) -> None:
+    def test_a_machine_without_a_node_asks_for_servers_too(self) -> None:
         labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
         self.put("machines", "m-2", labels)
         seen = self.read()
         self.assertEqual(
-            ["openstackclusters", "openstackmachines"], self.asked[5:]
+            ["openstackclusters", "openstackmachines", *self.ADDONS],
+            self.asked[5:],
         )
         assert seen.infrastructure is not None
         self.assertEqual("demo-1", view.name_of(seen.infrastructure))
         self.assertEqual(
             ["s-1"], [view.name_of(each) for each in seen.infra_machines]
         )
-        self.assertEqual(((), False), (seen.addons, seen.addons_known))
+        self.assertTrue(seen.addons_known)
 
     def test_servers_are_read_where_capo_has_them(self) -> None:
         labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
@@ -78,7 +79,10 @@ class ReadTest(reads_case.ReadsTestCase):
         found = self.read().servers
         self.assertEqual(["s-1"], [view.name_of(each) for each in found])
         self.assertEqual(
-            ["openstackclusters", "openstackmachines", "openstackservers"],
+            [
+                *("openstackclusters", "openstackmachines"),
+                *("openstackservers", *self.ADDONS),
+            ],
             self.asked[5:],
         )
 

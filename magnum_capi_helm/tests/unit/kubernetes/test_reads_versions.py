@@ -57,5 +57,8 @@ class SameTest(reads_case.ReadsTestCase):
         labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
         self.put("machines", "m-2", labels)
         after = self._read()
-        self.assertEqual((True, False), (before.ready, after.ready))
-        self.assertFalse(self._read().ready)
+        found = [
+            bool(each.decode().infra_machines)
+            for each in (before, after, self._read())
+        ]
+        self.assertEqual([False, True, True], found)

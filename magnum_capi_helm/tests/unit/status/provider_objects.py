@@ -82,6 +82,7 @@ def addon(
         status["failureMessage"] = failure
     return {
         "apiVersion": "addons.stackhpc.com/v1alpha1",
+        "kind": "HelmRelease",
         "metadata": {"name": f"{shapes.RELEASE}-{component}", "generation": 1},
         "status": status,
     }

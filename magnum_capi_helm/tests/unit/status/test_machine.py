@@ -8,8 +8,11 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import machine as machine_status
+from magnum_capi_helm.status import machine_facts
 from magnum_capi_helm.status import questions
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import provider_objects
@@ -73,6 +76,12 @@ OWN: dict[tuple[str, str, str], str] = {
 }
 
 
+def fault_of(machine: view.Object, seen: view.View) -> str:
+    """The fault of the machine w-1."""
+    found = machine_status.branch(machine, seen, view.Clock(shapes.NOW))
+    return tree.told(found).removeprefix("machine w-1: ")
+
+
 class MachineErrorTest(base.BaseTestCase):
     """Conditions of a Machine and of its OpenStackMachine."""
 
@@ -82,7 +91,7 @@ class MachineErrorTest(base.BaseTestCase):
         machine = core_objects.machine(shape, "w-1", **changes)
         below = () if infra is None else (infra,)
         seen = view.View(shapes.RELEASE, infra_machines=below)
-        return machine_status.error(machine, seen)
+        return fault_of(machine, seen)
 
     def test_each_condition(self) -> None:
         for shape in shapes.GENERATIONS:
@@ -140,11 +149,13 @@ class MachineErrorTest(base.BaseTestCase):
                 provider_objects.server("w-3", failure=NO_HOST_TEXT),
             ),
         )
+        parts = machine_status.branches(
+            seen.machines_of("default-worker"), seen, view.Clock(shapes.NOW)
+        )
         self.assertEqual(
-            f"group: machine w-1: {NO_ROOM} (and 1 more machines)",
-            machine_status.first_error(
-                "group", seen.machines_of("default-worker"), seen
-            ),
+            f"machine w-1: {NO_ROOM} "
+            "(and 2 more: machine w-2: Quota exceeded)",
+            tree.told(tree.Branch("", children=tuple(parts))),
         )
 
 
@@ -156,7 +167,7 @@ class ServerTest(base.BaseTestCase):
         asked = questions.about_server(server)
         faults = {asked: fault} if asked and fault else {}
         return {
-            machine_status.error(
+            fault_of(
                 core_objects.machine(shape, "w-1", **changes),
                 view.View(
                     shapes.RELEASE,
@@ -357,13 +368,15 @@ class BalancerTest(base.BaseTestCase):
             assert question is not None
             self.assertEqual(
                 told,
-                machine_status.network_error(
-                    view.View(
-                        shapes.RELEASE,
-                        infrastructure=network,
-                        faults={question: fault},
+                tree.told(
+                    infrastructure.network(
+                        view.View(
+                            shapes.RELEASE,
+                            infrastructure=network,
+                            faults={question: fault},
+                        )
                     )
-                ),
+                ).removeprefix("infrastructure: "),
             )
 
 
@@ -386,6 +399,7 @@ class DeletionTest(base.BaseTestCase):
                     )
                 ],
                 view.View(shapes.RELEASE),
+                view.Clock(shapes.NOW),
             )
             for shape in (
                 shapes.GENERATIONS if old else shapes.GENERATIONS[1:]
@@ -465,6 +479,7 @@ class DeletionTest(base.BaseTestCase):
                 infra_machines=(infra,) if infra else (),
                 faults={question: fault} if question and fault else {},
             ),
+            view.Clock(shapes.NOW),
         )
         return told.why.partition("machine w-1: ")[2]
 
@@ -530,7 +545,9 @@ class DeletionTest(base.BaseTestCase):
             "2 machines still to be deleted: w-1, w-2; machine w-2: pods "
             "shop/db-0 keep it from being drained: their PodDisruptionBudget "
             "allows no eviction; relax it or add replicas",
-            machine_status.remaining(machines, view.View(shapes.RELEASE)).text,
+            machine_status.remaining(
+                machines, view.View(shapes.RELEASE), view.Clock(shapes.NOW)
+            ).text,
         )
 
     def test_only_what_is_left_is_compared_with_an_earlier_text(self) -> None:
@@ -568,7 +585,7 @@ class AddressesTest(base.BaseTestCase):
 
         self.assertEqual(
             ["192.168.3.5", "203.0.113.7", "192.168.3.8"],
-            machine_status.addresses(
+            machine_facts.addresses(
                 [
                     machine(
                         ("ExternalIP", "203.0.113.5"),

@@ -234,7 +234,7 @@ VERDICTS: dict[str, tuple[Change, str | None]] = {
     ),
     "the addons were not read": (
         lambda _: {"addons": (), "addons_known": False},
-        "cluster: not every machine has its node yet",
+        "cluster: the control plane is not initialized yet",
     ),
     "the network can't be made": (
         lambda _: {

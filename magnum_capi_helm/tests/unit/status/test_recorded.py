@@ -115,10 +115,10 @@ class NoHostTest(base.BaseTestCase):
             found = verdict(seen("no_host", version))
             self.assertEqual(reason, found.reason)
             self.assertEqual(
-                cluster_status.GroupVerdict(reason, (), fault=True),
+                cluster_status.GroupVerdict(reason, ()),
                 found.groups["default-worker"],
             )
-            self.assertTrue(found.groups["default-master"].done)
+            self.assertEqual("", found.groups["default-master"].reason)
 
     def test_its_health_is_not_known(self) -> None:
         for version in VERSIONS:

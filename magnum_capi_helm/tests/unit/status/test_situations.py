@@ -296,7 +296,7 @@ class UnjoinedTest(base.BaseTestCase):
         console = (
             f"nodegroup default-worker: machine {self.MACHINE}: its server "
             "has run for 5 minutes and is no node yet: `openstack console "
-            f"log show {self.MACHINE}` may say why ({self.COUNT})"
+            f"log show {self.MACHINE}` may say why"
         )
         waits = f"nodegroup default-worker: {self.COUNT}"
         rows: list[tuple[float, dict[str, str], str]] = [

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""List of the conditions that Cluster API and CAPO set, from their sources.
+
+``python3 -m tools.conditions`` writes the list to :data:`LIST`. ``--check``
+prints the differences between the file and the sources instead, and returns 1
+if there are any. ``go`` downloads the sources.
+
+A new release is a new version in :data:`RELEASES`. Keys of the file that
+:func:`read_sources` does not make were written by hand, and are kept.
+
+Cluster API declares a type in a block of constants, and its reasons below it.
+The comment above the block names the kind. CAPO names no kind: its controllers
+set a type on an object, and the name of the variable is the kind. A type that
+sums up other types has their reasons, too; the list leaves these out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+import json
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import yaml
+
+from tools import archives
+
+LIST = archives.CHECKOUT.joinpath(
+    "magnum_capi_helm", "tests", "data", "condition-types.yaml"
+)
+CORE = "cluster-api"
+CAPO = "cluster-api-provider-openstack"
+#: One patch release of each minor release, the oldest first. The checksum
+#: database of Go does not have CAPO 0.13.
+RELEASES: Mapping[str, tuple[str, ...]] = {
+    CORE: (
+        "1.8.12",
+        "1.9.6",
+        "1.10.4",
+        "1.11.3",
+        "1.12.8",
+        "1.13.3",
+        "1.14.2",
+    ),
+    CAPO: ("0.10.5", "0.11.3", "0.12.1", "0.14.6"),
+}
+#: Folders of the constants: up to 1.10, from 1.11, and from 1.14 on, which has
+#: them in a module of its own. The core comes first.
+_CORE_FOLDERS = (
+    *("api/v1beta1", "api/core/v1beta2", "core/v1beta2"),
+    *("controlplane/kubeadm/api/v1beta1", "bootstrap/kubeadm/api/v1beta1"),
+    *("api/controlplane/kubeadm/v1beta2", "api/bootstrap/kubeadm/v1beta2"),
+    *("controlplane/kubeadm/v1beta2", "bootstrap/kubeadm/v1beta2"),
+)
+_CAPO_FOLDERS = ("api/v1alpha1", "api/v1beta1", "api/v1beta2")
+
+_KINDS = (
+    *("Cluster", "KubeadmControlPlane", "MachineDeployment", "MachineSet"),
+    *("Machine", "MachineHealthCheck", "KubeadmConfig"),
+)
+#: The chart makes no objects of these kinds.
+_UNUSED = ("ClusterClass", "MachinePool")
+_ANY = "any"
+#: Types that are declared once for several kinds. The kinds are those of the
+#: callers of ``SetSummary``, ``SetMirror`` and ``EnsurePausedCondition``.
+_SHARED = {
+    ("v1beta1", "Ready"): tuple(k for k in _KINDS if "Health" not in k),
+    ("v1beta1", "InfrastructureReady"): ("Cluster", "Machine"),
+    ("v1beta2", "Paused"): _KINDS,
+}
+
+_CONSTANT = re.compile(r"\t(\w+)(?: ([\w.]+))? += (\"[^\"]*\"|[\w.]+)$")
+_KIND = re.compile(rf"\b({'|'.join((*_KINDS, *_UNUSED))})(?:s|'s)?\b")
+_SET_ON = re.compile(r"is set on (machine\w*?)s\b", re.IGNORECASE)
+_OF_MACHINE = re.compile(r"Machine[A-Z]")
+_REASONS_ONLY = re.compile(r"for the (\w+) condition set by")
+_NAME = r"([\w.]+|\"\w+\")"
+#: Object, type and reason of a call; up to CAPO 0.14, and later.
+CALLS = (
+    re.compile(rf"Mark(?:True|False|Unknown)\((\w+), {_NAME}(?:, {_NAME})?"),
+    re.compile(
+        rf"onditions\.Set\((\w+), metav1\.Condition\{{\s*Type: +{_NAME},"
+        rf"\s*Status:.*\s*Reason: +{_NAME}"
+    ),
+)
+_SUMMARY = re.compile(r"SetSummary\((\w+)")
+_NEGATIVE = re.compile(r"negativePolarityConditions := [^(]*\(([^)]*)\)")
+#: Writes each list in one line.
+_Dumper: Any = type("_Dumper", (yaml.SafeDumper,), {})
+_Dumper.add_representer(
+    list,
+    lambda dumper, each: dumper.represent_sequence(
+        "tag:yaml.org,2002:seq", each, flow_style=True
+    ),
+)
+
+
+class Constant(NamedTuple):
+    """A constant of Go.
+
+    :ivar declared: its type in Go, or an empty string
+    :ivar value: in quotes, or the name of another constant
+    :ivar about: the comment above its block, or above an earlier block
+    """
+
+    name: str
+    declared: str
+    value: str
+    about: str
+    comment: str
+    block: int
+
+    @property
+    def is_type(self) -> bool:
+        """Return whether it is the type of a condition."""
+        declared = self.declared.rpartition(".")[2]
+        return declared == "ConditionType" or (
+            declared in ("", "string") and self.name.endswith("Condition")
+        )
+
+
+class Found(NamedTuple):
+    """A type of a kind; with ``reason``, one of its reasons."""
+
+    kind: str
+    type: str
+    set: str
+    reason: str = ""
+
+
+def source(module: str, version: str) -> pathlib.Path:
+    """Return the folder with a module of Cluster API.
+
+    :raises subprocess.CalledProcessError: Go does not find this version
+    """
+    done = subprocess.run(
+        ["go", "mod", "download", "-json", f"sigs.k8s.io/{module}@v{version}"],
+        cwd=pathlib.Path.home(),
+        check=True,
+        stdout=subprocess.PIPE,
+        timeout=600,
+    )
+    return pathlib.Path(json.loads(done.stdout)["Dir"])
+
+
+def constants(folder: pathlib.Path) -> Iterator[Constant]:
+    """Yield the constants of a package."""
+    block = 0
+    for path in sorted(folder.glob("*.go")):
+        about, inside = "", False
+        comment: list[str] = []
+        for line in path.read_text().splitlines():
+            text = " ".join(comment)
+            if line.lstrip().startswith("//"):
+                comment.append(line.strip("/ \t"))
+                continue
+            if line.startswith("const ("):
+                about, inside = text or about, True
+                block += 1
+            elif inside and (match := _CONSTANT.match(line)):
+                name, declared, value = match.groups("")
+                yield Constant(name, declared, value, about, text, block)
+            if line:
+                inside, comment = inside and line != ")", []
+
+
+def _resolved(value: str, own: Mapping[str, str], core: object = None) -> str:
+    """Return the text of a constant; a name with a dot is of the core."""
+    tables = {True: core or own, False: own}
+    while value and not value.startswith('"'):
+        table: Any = tables["." in value]
+        value = table.get(value.rpartition(".")[2], "")
+    return value.strip('"')
+
+
+def _kinds(constant: Constant, text: str, which: str) -> tuple[str, ...]:
+    """Return the kinds that have a type."""
+    about = constant.about
+    if "used by" in about or "used across" in about:
+        return _SHARED.get((which, text), (_ANY,))
+    if match := _SET_ON.search(constant.comment):
+        return tuple(k for k in _KINDS if k.lower() == match[1].lower())
+    match = _KIND.search(about)
+    kind = match[1] if match else _ANY
+    if "controlled machines" in about or (
+        kind == "KubeadmControlPlane" and _OF_MACHINE.match(constant.name)
+    ):
+        return ("Machine",)
+    return (kind,)
+
+
+def declared(folder: pathlib.Path, core: Mapping[str, str]) -> Iterator[Found]:
+    """Yield the types and reasons that a package declares.
+
+    Reasons belong to all types that come directly before them.
+
+    :param core: constants to which the package refers, by name
+    """
+    listed = list(constants(folder))
+    own = {each.name: each.value for each in listed}
+    block, last = 0, ""
+    types: list[Found] = []
+    for each in listed:
+        text = _resolved(each.value, own, core)
+        infix = re.search("V1Beta[12]", each.name)
+        which = infix[0].lower() if infix else folder.name
+        if each.block != block:
+            block, types = each.block, []
+            if match := _REASONS_ONLY.search(each.about):
+                types = [Found("Machine", match[1], which)]
+        if each.is_type:
+            types = types if last == "type" else []
+            types += [
+                Found(kind, text, which) for kind in _kinds(each, text, which)
+            ]
+            yield from types
+        elif each.name.endswith("Reason"):
+            about = types
+            if not types:
+                shared = text.removeprefix("Not")
+                kinds = _SHARED.get((which, shared), ())
+                about = [Found(kind, shared, which) for kind in kinds]
+            yield from (found._replace(reason=text) for found in about)
+        last = "type" if each.is_type else "reason"
+
+
+def of_core(version: str) -> set[Found]:
+    """Return what a version of Cluster API declares."""
+    top = source(CORE, version)
+    if not (top / "api").exists():
+        top = source(f"{CORE}/api", version)
+    folders = [top / each for each in _CORE_FOLDERS if (top / each).is_dir()]
+    core = {each.name: each.value for each in constants(folders[0])}
+    found = {each for folder in folders for each in declared(folder, core)}
+    known = {(e.set, e.type) for e in found if e.kind != _ANY}
+    return {
+        each
+        for each in found
+        if each.kind not in _UNUSED
+        and (each.kind != _ANY or (each.set, each.type) not in known)
+    }
+
+
+def of_capo(version: str) -> set[Found]:
+    """Return what the controllers of a version of CAPO set."""
+    top = source(CAPO, version)
+    folders = [top / each for each in _CAPO_FOLDERS if (top / each).is_dir()]
+    which = folders[-1].name
+    own = {"ReadyCondition": '"Ready"'}
+    for folder in folders:
+        own |= {each.name: each.value for each in constants(folder)}
+    listed = [each for folder in folders for each in declared(folder, own)]
+    found = set()
+    for path in sorted((top / "controllers").glob("*_controller.go")):
+        text = path.read_text()
+        calls: list[tuple[str, ...]] = [
+            *((name, '"Ready"', "") for name in _SUMMARY.findall(text)),
+            *(match.groups("") for e in CALLS for match in e.finditer(text)),
+        ]
+        for name, condition, reason in calls:
+            # As openStackServer, openstackCluster or pool.
+            kind = name[9:] if name != "pool" else "FloatingIPPool"
+            one = Found(f"OpenStack{kind}", _resolved(condition, own), which)
+            reasons = {"", _resolved(reason, own)}
+            if reason and reasons == {""}:
+                # A variable: any reason that is declared for the type.
+                reasons = {e.reason for e in listed if e.type == one.type}
+            found |= {one._replace(reason=each) for each in reasons}
+    return found
+
+
+def negative() -> list[str]:
+    """Return the types that are well when False, of the newest Cluster API."""
+    version = RELEASES[CORE][-1]
+    api = source(f"{CORE}/api", version) / "core" / "v1beta2"
+    own = {each.name: each.value for each in constants(api)}
+    tree = source(CORE, version) / "internal" / "util" / "tree" / "tree.go"
+    match = _NEGATIVE.search(tree.read_text())
+    names = re.findall(r"\.(\w+)", match[1]) if match else []
+    return sorted(_resolved(name, own) for name in names)
+
+
+def component(releases: Mapping[str, set[Found]]) -> dict[str, Any]:
+    """Return the part of the file for one component.
+
+    :param releases: by minor version, the oldest first
+    """
+    kinds: dict[str, Any] = {}
+    everything = set().union(*releases.values())
+    for kind, name in sorted({(each.kind, each.type) for each in everything}):
+        mine = [e for e in everything if (e.kind, e.type) == (kind, name)]
+        minors = [
+            minor
+            for minor, each in releases.items()
+            if not each.isdisjoint(mine)
+        ]
+        sets = sorted({each.set for each in mine})
+        kinds.setdefault(kind, {})[name] = {
+            "releases": " to ".join(dict.fromkeys((minors[0], minors[-1]))),
+            "set": sets[0] if len(sets) == 1 else "both",
+            "reasons": sorted({each.reason for each in mine} - {""}),
+        }
+    return kinds
+
+
+def read_sources() -> dict[str, Any]:
+    """Return the keys of the file that come from the sources."""
+    readers = {CORE: of_core, CAPO: of_capo}
+    parts = {
+        name: component(
+            {each.rpartition(".")[0]: reader(each) for each in RELEASES[name]}
+        )
+        for name, reader in readers.items()
+    }
+    versions = {name: list(each) for name, each in RELEASES.items()}
+    return {"sources": versions, "negative": negative(), "components": parts}
+
+
+def flat(part: object, path: str = "") -> Iterator[str]:
+    """Yield a line for each value of the file."""
+    if isinstance(part, dict):
+        for name, each in part.items():
+            yield from flat(each, f"{path}{name} ")
+    elif isinstance(part, list):
+        for each in part:
+            yield from flat(each, path)
+    else:
+        yield f"{path}{part}"
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return the values that only one of two files has."""
+    before, after = set(flat(dict(old))), set(flat(dict(new)))
+    gone = [f"- {each}" for each in sorted(before - after)]
+    return [*gone, *(f"+ {each}" for each in sorted(after - before))]
+
+
+def main(words: list[str]) -> int:
+    """Run the command; return 1 if ``--check`` finds a difference."""
+    parser = argparse.ArgumentParser(prog="python3 -m tools.conditions")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    asked = parser.parse_args(words)
+    text = LIST.read_text() if LIST.exists() else ""
+    old = yaml.safe_load(text) or {}
+    new = {**old, **read_sources()}
+    changes = differences(old, new)
+    print("\n".join(changes) or "no differences")
+    if asked.check:
+        return int(bool(changes))
+    head = [line for line in text.splitlines() if line.startswith("#")]
+    dump = yaml.dump(new, Dumper=_Dumper, sort_keys=False, width=79)
+    LIST.write_text("\n".join([*head, "", dump]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -16,6 +16,8 @@ from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
 _CONDITIONS = (
+    # Without a login CAPO does not set any other condition.
+    "OpenStackAuthenticationSucceeded",
     "InstanceReady",
     "APIServerIngressReady",
     "APIServerIngressReadyCondition",

@@ -46,6 +46,12 @@ FAILED = ("False", "InstanceDeleteFailed", "Deleting instance failed: 500")
 #: the error.
 BELOW: dict[tuple[str, str, str], str] = {
     ("InstanceReady", "InstanceCreateFailed", NO_HOST_TEXT): NO_ROOM,
+    # CAPO 0.15 says why it can't log in.
+    (
+        "OpenStackAuthenticationSucceeded",
+        "OpenStackAuthenticationFailed",
+        "Failed to create OpenStack client scope: secret not found",
+    ): "Failed to create OpenStack client scope: secret not found",
     # The type of this condition ends in "Condition", in CAPO's source.
     (
         "APIServerIngressReadyCondition",

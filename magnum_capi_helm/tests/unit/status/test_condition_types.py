@@ -20,7 +20,6 @@ import yaml
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import health
-from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests import data
 from magnum_capi_helm.tests.unit.status import core_objects
@@ -198,7 +197,7 @@ def _told(seen: view.View) -> tuple[object, ...]:
     return (
         releases.verdict(seen, rows, addons=frozenset()),
         health.health(seen, shapes.NOW),
-        tree.cluster(seen, expected, view.Clock(shapes.NOW)),
+        cluster_status.grow(seen, expected, view.Clock(shapes.NOW)),
     )
 
 

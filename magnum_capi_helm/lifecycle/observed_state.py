@@ -26,6 +26,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
+from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
@@ -230,9 +231,7 @@ def judge(
     expected = cluster_status.Expected(
         rows_now.known_as(objects.group_names()),
         conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
-        _manifest_addons(operation, objects.newest)
-        if read_all
-        else frozenset(),
+        *(_manifest(operation, objects.newest) if read_all else ()),
     )
     state = ObservedState(
         nodegroups,
@@ -250,14 +249,22 @@ def judge(
     return state
 
 
-def _manifest_addons(
+def _manifest(
     operation: operations.Operation, newest: view.Revision | None
-) -> frozenset[str]:
-    """Return the manifest's addons; their objects may not exist yet."""
+) -> tuple[frozenset[str], dict[str, str]]:
+    """Return the manifest's addons, and the checksums of its Secrets.
+
+    The objects may not exist yet.
+    """
     record = newest and operation.record(newest.version)
     if not record:
-        return frozenset()
-    return record.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
+        return frozenset(), {}
+    secrets = {
+        view.name_of(each): addon.checksum(each)
+        for each in record.objects
+        if each.get("kind") == kinds.SECRET.name
+    }
+    return record.names(kinds.HELM_RELEASE, kinds.MANIFESTS), secrets
 
 
 def is_stuck(

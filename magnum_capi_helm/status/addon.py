@@ -1,29 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The addons of a cluster: objects of the addon provider."""
+"""The addons of a cluster: objects of the addon provider.
+
+The addon provider is made with kopf, which writes annotations on each addon:
+the configuration that was handled last, and the progress of a handler that
+fails and tries again. Most faults of helm stand there alone: the phase stays
+``Installing``, without a message (``handle_addon_updated`` in
+``capi_addons/operator.py``).
+"""
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Mapping
+import dataclasses
+import hashlib
+
+from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
 #: Seconds that an addon provider needs to notice a change.
 _TO_NOTICE = 5.0
+#: Seconds that an addon for which nodes wait may need.
+_TO_INSTALL = 300.0
+_PREFIX = "addons.stackhpc.com/"
+#: Annotation with a checksum of a Secret with values, by the Secret's name.
+_SECRET = f"secret.{_PREFIX}"
+#: The addon provider waits for the cluster.
+_NOT_READY = "is not ready"
 
 
 def branch(
-    objects: view.View, expected: frozenset[str], clock: view.Clock
+    objects: view.View,
+    expected: frozenset[str],
+    secrets: Mapping[str, str],
+    clock: view.Clock,
 ) -> tree.Branch:
     """Return the branch of all addons.
 
     :param expected: names of the addon objects in the manifest
+    :param secrets: checksum of each Secret in the manifest
     """
     if not objects.addons_known:
         text = "cluster: the control plane is not initialized yet"
         reason = tree.Reason(text, tree.Rank.LAST)
         return tree.Branch("addons", state=tree.State.UNKNOWN, reason=reason)
-    addons = [_branch(objects, each, clock) for each in objects.addons]
+    addons = [
+        _branch(objects, each, secrets, clock) for each in objects.addons
+    ]
     for name in expected - set(map(view.name_of, objects.addons)):
         reason = tree.Reason("not created", tree.Rank.LAST)
         addons.append(_grow(objects, "addon", name, reason))
@@ -43,11 +69,24 @@ def _order(addon: tree.Branch) -> tuple[bool, bool, str]:
 
 
 def _branch(
-    objects: view.View, addon: view.Object, clock: view.Clock
+    objects: view.View,
+    addon: view.Object,
+    secrets: Mapping[str, str],
+    clock: view.Clock,
 ) -> tree.Branch:
-    text = _reason(addon, objects.newest, clock)
-    reason = tree.Reason(text, tree.Rank.LAST) if text else tree.NONE
-    return _grow(objects, addon["kind"], view.name_of(addon), reason)
+    name, newest = view.name_of(addon), objects.newest
+    reason = _phase_reason(addon, newest, clock)
+    if not reason and _is_late(addon, newest, secrets, clock):
+        text = "its latest change is still to be installed"
+        reason = tree.Reason(text, tree.Rank.LAST)
+    branch = _grow(objects, addon["kind"], name, reason)
+    if not reason.text.startswith("Failed"):
+        return branch
+    is_needed = reason.rank is tree.Rank.ADDON
+    health = tree.UNHEALTHY if is_needed else tree.HEALTHY
+    key = branch.title.replace(" ", ".")
+    entry = tree.Entry(key, reason.text, health)
+    return dataclasses.replace(branch, entries=(entry,))
 
 
 def _grow(
@@ -57,30 +96,88 @@ def _grow(
     return tree.grow(kind, name, reason, title=title)
 
 
-def _reason(
+def _phase_reason(
     addon: view.Object, newest: view.Revision | None, clock: view.Clock
-) -> str:
-    """Return why an addon is not deployed as it should be, or nothing.
+) -> tree.Reason:
+    """Return why an addon is not deployed.
 
-    Addons have no ``observedGeneration``. The addon provider keeps the spec
-    that it has handled, because it is made with kopf. Without that note,
-    ``Deployed`` counts after a moment in which it could notice a change.
-
-    :param newest: revision of the helm release
+    Nodes wait for an addon that is installed before they are ready.
     """
-    status = view.status_of(addon)
+    status, spec = view.status_of(addon), view.spec_of(addon)
     phase = str(status.get("phase") or "Pending")
-    if phase != "Deployed":
-        message = messages.plain(str(status.get("failureMessage") or ""))
-        return f"{phase}: {message}" if message else phase
+    if conditions.paused(addon):
+        text = "the operator has paused it: nothing is changed"
+        return tree.Reason(text, tree.Rank.LAST)
+    if phase == "Deployed":
+        return tree.NONE
+    text = messages.plain(str(status.get("failureMessage") or ""))
+    text = f"{phase}: {text}" if text else f"{phase}{_tries(addon)}"
+    since = max(view.created_at(addon), newest.modified if newest else 0.0)
+    is_fault = phase == "Failed" or clock.has_passed(since + _TO_INSTALL)
+    if spec.get("bootstrap") and is_fault:
+        return tree.Reason(f"{text} (nodes wait for it)", tree.Rank.ADDON)
+    return tree.Reason(text, tree.Rank.LAST)
+
+
+def _tries(addon: view.Object) -> str:
+    """Return kopf's note on a handler that fails and tries again.
+
+    The name of the annotation has the handler and a field; the value is JSON
+    (``ProgressRecord`` in ``kopf/_cogs/configs/progress.py``).
+    """
+    for name, value in view.annotations_of(addon).items():
+        note = view.parsed(value) if name.startswith(_PREFIX) else {}
+        message = str(note.get("message") or "")
+        if message and _NOT_READY not in message:
+            return f", {note.get('retries')} tries: {messages.plain(message)}"
+    return ""
+
+
+def _is_late(
+    addon: view.Object,
+    newest: view.Revision | None,
+    secrets: Mapping[str, str],
+    clock: view.Clock,
+) -> bool:
+    """Return whether a deployed addon has not got its latest values yet.
+
+    Addons have no ``observedGeneration``. Without the note of kopf,
+    ``Deployed`` counts after a moment in which the addon provider could notice
+    a change. When a Secret with values changes, the provider first writes its
+    checksum into an annotation of the addon (``handle_config_event``).
+    """
     handled = view.handled_of(addon)
-    if handled is not None:
-        late = view.spec_of(handled) != view.spec_of(addon)
-    else:
+    if handled is None:
         # The host that ran helm may have a clock that is ahead.
-        late = (
+        return (
             newest is not None
             and newest.modified <= clock.now
             and not clock.has_passed(newest.modified + _TO_NOTICE)
         )
-    return "its latest change is still to be installed" if late else ""
+    live = _checksums(addon)
+    return (
+        view.spec_of(handled) != view.spec_of(addon)
+        or _checksums(handled) != live
+        or any(secrets.get(name, live[name]) != live[name] for name in live)
+    )
+
+
+def checksum(secret: view.Object) -> str:
+    """Return the checksum of a Secret as the addon provider writes it.
+
+    :param secret: live, or as a manifest has it
+    """
+    data = dict(secret.get("data") or {})
+    for name, text in (secret.get("stringData") or {}).items():
+        data[name] = base64.b64encode(text.encode()).decode()
+    pairs = sorted(f"{name}={value}" for name, value in data.items())
+    return hashlib.sha256(";".join(pairs).encode()).hexdigest()
+
+
+def _checksums(addon: view.Object) -> dict[str, str]:
+    """Return the checksums in an addon's annotations, by Secret."""
+    return {
+        name.removeprefix(_SECRET): value
+        for name, value in view.annotations_of(addon).items()
+        if name.startswith(_SECRET)
+    }

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import math
+import types
 from typing import NamedTuple
 
 from magnum_capi_helm.model import requested_groups
@@ -35,11 +36,13 @@ class Expected(NamedTuple):
     :ivar rows: Magnum's rows
     :ivar required: conditions that the control plane must have true
     :ivar addons: names of the addon objects in the manifest
+    :ivar secrets: checksum of each Secret in the manifest, by name
     """
 
     rows: requested_groups.Rows
     required: Sequence[str] = ()
     addons: frozenset[str] = frozenset()
+    secrets: Mapping[str, str] = types.MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,7 +137,7 @@ def grow(
         (
             infrastructure.network(objects),
             *_groups(objects, expected, clock),
-            addon.branch(objects, expected.addons, clock),
+            addon.branch(objects, expected.addons, expected.secrets, clock),
         ),
         entries=(api.entry(objects, clock),),
     )

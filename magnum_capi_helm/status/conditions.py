@@ -155,10 +155,14 @@ def _parsed(holder: view.Object) -> Conditions:
     }
 
 
-def paused(cluster: view.Object | None) -> bool:
-    """Return whether Cluster API does not work on a cluster."""
-    annotated = PAUSED_ANNOTATION in view.annotations_of(cluster)
-    return annotated or bool(view.spec_of(cluster).get("paused"))
+def paused(obj: view.Object | None) -> bool:
+    """Return whether no controller works on an object.
+
+    The annotation stops the controllers of any object, ``spec.paused`` those
+    of a Cluster, of a MachineDeployment and of an addon.
+    """
+    annotated = PAUSED_ANNOTATION in view.annotations_of(obj)
+    return annotated or bool(view.spec_of(obj).get("paused"))
 
 
 def is_current(obj: view.Object | None) -> bool:

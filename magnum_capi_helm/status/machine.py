@@ -137,9 +137,12 @@ def _reason(
 
     Its conditions repeat the fault of its server.
     """
+    infra_machine = objects.infra_machine(machine)
+    if conditions.paused(machine) or conditions.paused(infra_machine):
+        text = "the operator has paused it: nothing is changed"
+        return tree.Reason(text, tree.Rank.BLOCKED)
     reason = tree.NONE
     if server is None or not server.reason:
-        infra_machine = objects.infra_machine(machine)
         reason = infrastructure.error(infra_machine) or conditions.first_error(
             machine, _SERVER, tree.Rank.CLOUD
         )

@@ -79,6 +79,9 @@ _PROGRESS = re.compile(
     r"|Following Machines are reporting .* info: .*"
 )
 _BULLET = "* "
+#: Seconds for which a control plane may be away while machines change, and
+#: after its first start.
+_TO_RECOVER, _TO_START = 60.0, 240.0
 
 
 class Replicas(NamedTuple):
@@ -91,17 +94,27 @@ class Replicas(NamedTuple):
 
 
 def replicas(obj: view.Object | None) -> Replicas:
-    """Return the counters of a KubeadmControlPlane or MachineDeployment."""
+    """Return the counters of a KubeadmControlPlane or MachineDeployment.
+
+    The lowest count of new machines holds. ``upToDateReplicas`` sums up what
+    MachineSets reported before, so just after a change it counts old machines
+    (``setReplicas`` in ``machinedeployment_status.go`` of 1.14), while
+    ``updatedReplicas`` counts the newest MachineSet alone.
+    """
     status = view.status_of(obj)
-    counters = {
-        "upToDateReplicas": status.get("updatedReplicas"),
-        **status,
-        **(status.get("v1beta2") or {}),
-    }
-    names = ("replicas", "upToDateReplicas", "readyReplicas")
-    existing, up_to_date, ready = (int(counters.get(e) or 0) for e in names)
-    wanted = int(view.spec_of(obj).get("replicas") or 0)
-    return Replicas(wanted, existing, up_to_date, ready)
+    old = (status.get("deprecated") or {}).get("v1beta1") or {}
+    counters = {**status, **(status.get("v1beta2") or {})}
+    new = [
+        counters.get("upToDateReplicas"),
+        status.get("updatedReplicas"),
+        old.get("updatedReplicas"),
+    ]
+    return Replicas(
+        int(view.spec_of(obj).get("replicas") or 0),
+        int(counters.get("replicas") or 0),
+        min((int(each) for each in new if each is not None), default=0),
+        int(counters.get("readyReplicas") or 0),
+    )
 
 
 class _Group(NamedTuple):
@@ -234,12 +247,29 @@ def _entries(
     message = messages.plain(condition.message) or "not available"
     if not condition.bad:
         return (tree.Entry(key, f"unknown: {message}", tree.UNKNOWN),)
+    if key == "controlplane" and _has_failed(obj, clock):
+        return (tree.Entry(key, message, tree.UNHEALTHY),)
     if is_moving(obj) or any(
         view.deleting(each) or node.is_starting(each, clock)
         for each in group.machines
     ):
         return (tree.Entry(key, f"changing: {message}", tree.UNKNOWN),)
     return (tree.Entry(key, message, tree.UNHEALTHY),)
+
+
+def _has_failed(plane: view.Object | None, clock: view.Clock) -> bool:
+    """Return whether a control plane that once ran can't serve.
+
+    It has no API server or no etcd quorum. A change of machines takes either
+    away for a moment (``setAvailableCondition`` in
+    ``controlplane/kubeadm/internal/controllers/status.go`` of 1.9 to 1.14).
+    """
+    by_type = conditions.v1beta2(plane)
+    started, serves = by_type.get("Initialized"), by_type.get("Available")
+    if started is None or serves is None or not (started.well and serves.bad):
+        return False
+    moment = max(serves.since + _TO_RECOVER, started.since + _TO_START)
+    return serves.since > 0 and clock.has_passed(moment)
 
 
 def waiting_reason(
@@ -253,6 +283,8 @@ def waiting_reason(
     :param required: conditions of a control plane that must be true where
         they exist; None: the group has workers
     """
+    if conditions.paused(obj):
+        return "the operator has paused it: nothing is changed"
     reason = _count_reason(obj, count)
     if not reason and required is not None:
         reason = _condition_reason(obj, required)

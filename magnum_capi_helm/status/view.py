@@ -247,13 +247,16 @@ def handled_of(addon: Object) -> Object | None:
     :returns: None without the provider's note; empty if the note is broken
     """
     note = annotations_of(addon).get(_HANDLED)
-    if note is None:
-        return None
+    return None if note is None else parsed(note)
+
+
+def parsed(note: str) -> Object:
+    """Return an object in JSON; empty if the text is none."""
     try:
-        handled = json.loads(note)
+        found = json.loads(note)
     except ValueError:
         return {}
-    return handled if isinstance(handled, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def spec_of(obj: Object | None) -> Object:

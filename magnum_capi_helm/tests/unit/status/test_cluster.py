@@ -148,6 +148,19 @@ class NewConditionsTest(base.BaseTestCase):
             releases.verdict(seen).reason,
         )
 
+    def test_the_lowest_count_of_new_machines_holds(self) -> None:
+        # Just after a change, upToDateReplicas counts old machines.
+        for shape in (shapes.BOTH, shapes.V1BETA2):
+            workers = core_objects.workers(shape)
+            status = workers["status"]
+            old = status if shape == shapes.BOTH else status["deprecated"]
+            old.get("v1beta1", old)["updatedReplicas"] = 0
+            seen = releases.complete(shape, deployments=(workers,))
+            self.assertEqual(
+                "nodegroup default-worker: 0 of 2 machines up to date",
+                releases.verdict(seen).reason,
+            )
+
     def test_a_new_object_without_status_is_not_available(self) -> None:
         for shape in shapes.GENERATIONS:
             cluster = core_objects.cluster(shape)

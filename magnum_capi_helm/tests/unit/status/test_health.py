@@ -176,6 +176,30 @@ ROWS: dict[
         "UNHEALTHY",
         {"nodegroup.gpu": "not available"},
     ),
+    "a node that is ready and under pressure": (
+        WITH_NEW,
+        lambda s: {
+            "machines": (
+                core_objects.machine(
+                    s,
+                    "w-1",
+                    new={
+                        "NodeReady": ("True", "", ""),
+                        "NodeHealthy": (
+                            "False",
+                            "NodeNotHealthy",
+                            "* Node.DiskPressure: kubelet has disk pressure",
+                        ),
+                    },
+                ),
+            )
+        },
+        "UNHEALTHY",
+        {
+            "node-w-1.Ready": "True",
+            "node-w-1.DiskPressure": "kubelet has disk pressure",
+        },
+    ),
     "a new condition that is well when it is false": (
         WITH_NEW,
         lambda s: workers(s, RollingOut=("True", "", "")),
@@ -222,6 +246,34 @@ class HealthTest(base.BaseTestCase):
             judged = health.health(objects, shapes.NOW)
             node = judged.reason["node-w-1.Ready"]
             self.assertEqual(expected, (judged.status, node))
+
+    def test_a_control_plane_without_quorum_is_ill_whatever_moves(
+        self,
+    ) -> None:
+        lost = "1 of 3 etcd members is healthy, at least 2 required"
+        for seconds, expected in (
+            (59, ("UNKNOWN", f"changing: {lost}")),
+            (60, ("UNHEALTHY", lost)),
+        ):
+            plane = core_objects.control_plane(
+                shapes.V1BETA2,
+                3,
+                ready=2,
+                new={
+                    "Available": ("False", "NotAvailable", lost),
+                    "Initialized": ("True", "", ""),
+                    "Remediating": ("True", "", ""),
+                },
+            )
+            for each in plane["status"]["conditions"]:
+                each["lastTransitionTime"] = _minute_ago()
+                if each["type"] == "Initialized":
+                    each["lastTransitionTime"] = "2026-11-20T12:00:00Z"
+            seen = releases.complete(shapes.V1BETA2, control_plane=plane)
+            judged = health.health(seen, shapes.NOW - 60 + seconds)
+            self.assertEqual(
+                expected, (judged.status, judged.reason["controlplane"])
+            )
 
     def test_without_a_cluster_nothing_is_known(self) -> None:
         judged = health.health(view.View(release=shapes.RELEASE), shapes.NOW)

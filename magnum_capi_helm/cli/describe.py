@@ -5,11 +5,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 import contextlib
-import signal
 import time
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from magnum_capi_helm.cli import base
@@ -73,39 +70,30 @@ class Describe(base.Command):
         self._describer = describe.Describer(row)
         self._last: tree.Branch | None = None
         if parsed_args.watch:
-            ctrl_c = CtrlC()
-            with ctrl_c.ends_block():
-                self._watch(parsed_args, ctrl_c)
+            with contextlib.suppress(KeyboardInterrupt):
+                self._watch(parsed_args.format, parsed_args.interval)
         else:
             self._last = self._describer.read()
             self._print(parsed_args.format)
         # A cluster that is gone has nothing that is not ready.
         return int(self._last is not None and not self._last.well)
 
-    def _watch(self, parsed_args: argparse.Namespace, ctrl_c: CtrlC) -> None:
+    def _watch(self, form: str, interval: int) -> None:
+        """Print the tree of each look: in place, or if it has changed."""
         from magnum_capi_helm.cli import tree_output
 
-        if parsed_args.format != TREE or not self.app.stdout.isatty():
-            while not ctrl_c.pressed and self._print_news(parsed_args.format):
-                self._pause(parsed_args.interval)
-            return
-        with tree_output.live_screen(self.app.stdout) as screen:
-            while not ctrl_c.pressed and (root := self._look()) is not None:
-                drawn = tree_output.fit(root, screen.console)
-                # rich could not clear a tree that is half drawn.
-                with ctrl_c.held():
-                    screen.update(drawn, refresh=True)
-                self._pause(parsed_args.interval)
-
-    def _print_news(self, form: str) -> bool:
-        """Print the tree if it has changed; return False when it is gone."""
-        before = self._last
-        if self._look() is None:
-            return False
-        if self._last != before:
-            self._print(form)
-            self.app.stdout.flush()
-        return True
+        stdout = self.app.stdout
+        in_place = form == TREE and stdout.isatty()
+        while True:
+            before = self._last
+            if (root := self._look()) is None:
+                return
+            if in_place:
+                tree_output.redraw(root, stdout)
+            elif root != before:
+                self._print(form)
+                stdout.flush()
+            self._pause(interval)
 
     def _look(self) -> tree.Branch | None:
         """Read the cluster; show an error, since the next look may succeed."""
@@ -136,50 +124,3 @@ class Describe(base.Command):
             tree_output.draw(self._last, self.app.stdout)
         else:
             self.app.stdout.write(tree_output.format_tree(self._last, form))
-
-
-class CtrlC:
-    """Notice Ctrl-C, in the main thread.
-
-    The exception alone is not enough: a library may run code that swallows
-    exceptions.
-    """
-
-    def __init__(self) -> None:
-        self.pressed = False
-        self._held = False
-
-    @contextlib.contextmanager
-    def ends_block(self) -> Iterator[None]:
-        """End the block at Ctrl-C.
-
-        A background process of a shell ignores Ctrl-C, and continues to.
-        """
-        before = signal.getsignal(signal.SIGINT)
-        if before is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, self._handle)
-        try:
-            yield
-        except KeyboardInterrupt:
-            pass
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Finish the block before Ctrl-C takes effect.
-
-        :raises KeyboardInterrupt: Ctrl-C was pressed in the block
-        """
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-        if self.pressed:
-            raise KeyboardInterrupt
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        self.pressed = True
-        if not self._held:
-            raise KeyboardInterrupt

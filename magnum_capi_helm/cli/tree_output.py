@@ -8,7 +8,6 @@ import json
 from typing import TextIO
 
 from rich import console
-from rich import live
 from rich import text as rich_text
 from rich import tree as rich_tree
 import yaml
@@ -39,24 +38,17 @@ def draw(root: tree.Branch, stream: TextIO) -> None:
     console.Console(file=stream, width=base.width()).print(_tree(root))
 
 
-def fit(root: tree.Branch, screen: console.Console) -> rich_tree.Tree:
-    """Return the tree, without its healthy branches if it is too long."""
-    whole = _tree(root)
-    if len(screen.render_lines(whole, pad=False)) < screen.height:
-        return whole
-    return _tree(tree.collapse_healthy(root))
+def redraw(root: tree.Branch, stream: TextIO) -> None:
+    """Print a tree in the place of the text on a terminal.
 
-
-def live_screen(stream: TextIO) -> live.Live:
-    """Return a place on a terminal where a tree is drawn again and again.
-
-    A tree that is longer than the terminal ends in dots, until it is drawn
-    for the last time.
+    The tree has no healthy branches if the terminal is too low.
     """
     screen = console.Console(file=stream)
-    return live.Live(
-        console=screen, auto_refresh=False, vertical_overflow="ellipsis"
-    )
+    drawn = _tree(root)
+    if len(screen.render_lines(drawn, pad=False)) >= screen.height:
+        drawn = _tree(tree.collapse_healthy(root))
+    screen.clear()
+    screen.print(drawn)
 
 
 def _tree(root: tree.Branch) -> rich_tree.Tree:

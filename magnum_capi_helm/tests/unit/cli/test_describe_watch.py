@@ -4,23 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
-import io
-import os
 import re
-import signal
-import time
 from typing import Any
 
 import fixtures
-from rich import live_render
 
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import described
-
-#: A tree takes the place of the one before it.
-_CLEARED = re.compile(r"\r\x1b\[2K(?:\x1b\[1A\x1b\[2K)+")
 
 
 class WatchTest(described.DescribeTestCase):
@@ -42,68 +32,6 @@ class WatchTest(described.DescribeTestCase):
     def test_ctrl_c_ends_it_with_the_code_of_the_last_look(self) -> None:
         self.assertEqual(0, self.describe("--watch"))
         self.assertEqual(described.WELL, self.printed())
-
-    def test_ctrl_c_ends_it_also_where_the_exception_goes_nowhere(
-        self,
-    ) -> None:
-        def press() -> None:
-            with contextlib.suppress(KeyboardInterrupt):
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(5)
-
-        self.handled_by(signal.default_int_handler)
-        for kind in (io.StringIO, described.Terminal):
-            self.out = kind()
-            more = (press, self.fail_one, self.nothing)
-            self.assertEqual(0, self.describe("--watch", meanwhile=more))
-            self.assertNotIn("No valid host", self.printed())
-        self.assertIs(
-            signal.default_int_handler, signal.getsignal(signal.SIGINT)
-        )
-
-    def test_ctrl_c_never_leaves_a_tree_half_drawn(self) -> None:
-        self.handled_by(signal.default_int_handler)
-        self.set_size(columns=80, lines=60)
-        self.pressed_in_frame(2)
-        more = (self.fail_one, self.nothing)
-        self.assertEqual(1, self.describe("--watch", meanwhile=more))
-        drawn = _CLEARED.split(self.printed())
-        heights = [each.strip().count("\n") for each in drawn]
-        cleared = _CLEARED.findall(self.printed())
-        self.assertEqual(
-            heights[:-1], [each.count("\x1b[1A") for each in cleared]
-        )
-        self.assertLess(heights[0], heights[-1])
-
-    def pressed_in_frame(self, number: int) -> None:
-        """Ctrl-C comes between what rich computes and what it writes."""
-        real = live_render.LiveRender.__rich_console__
-        left = list(range(number))
-
-        def render(*args: Any) -> Iterator[Any]:
-            yield from real(*args)
-            if left and not left.pop():
-                os.kill(os.getpid(), signal.SIGINT)
-
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                "rich.live_render.LiveRender.__rich_console__", render
-            )
-        )
-
-    def test_in_the_background_of_a_shell_ctrl_c_is_for_others(self) -> None:
-        self.handled_by(signal.SIG_IGN)
-
-        def press() -> None:
-            os.kill(os.getpid(), signal.SIGINT)
-
-        self.describe("--watch", meanwhile=(press, self.fail_one))
-        self.assertIn("No valid host", self.printed())
-
-    def handled_by(self, handler: Any) -> None:
-        """What becomes of Ctrl-C, before the command begins."""
-        before = signal.signal(signal.SIGINT, handler)
-        self.addCleanup(signal.signal, signal.SIGINT, before)
 
     def test_a_terminal_is_brought_up_to_date_in_place(self) -> None:
         self.out = described.Terminal()

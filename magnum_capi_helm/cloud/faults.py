@@ -127,15 +127,15 @@ def _fault(
 def _event(
     rt: runtime.Runtime, scope: location.Scope, key: view.Question
 ) -> view.Fault:
-    """Return CAPO's last event about an OpenStackServer, if it warns."""
-    management, kind = rt.management, kinds.OPENSTACK_SERVER.name
+    """Return CAPO's last event about an object, if it warns."""
+    management = rt.management
     try:
         events, _ = management.scan(
             kinds.EVENT,
             scope[0],
             "",
             functools.partial(responses.decoded, responses.decode_json),
-            fields=f"involvedObject.kind={kind},involvedObject.name={key.id}",
+            fields=f"involvedObject.kind={key.state},involvedObject.name={key.id}",
         )
     except responses.ForbiddenError as error:
         # Roles that were made for older versions of the driver.
@@ -149,7 +149,8 @@ def _event(
     last: view.Object = max(events, key=_time, default={})
     if last.get("type") != _WARNING:
         return view.Fault()
-    return view.Fault(str(last.get("message") or ""))
+    since = view.timestamp(_time(last))
+    return view.Fault(str(last.get("message") or ""), since)
 
 
 def _time(event: view.Object) -> str:

@@ -50,6 +50,7 @@ _ADDONS = "addons.stackhpc.com"
 CLUSTER = Kind("Cluster", _CAPI, _BOTH)
 MACHINE_DEPLOYMENT = Kind("MachineDeployment", _CAPI, _BOTH)
 MACHINE = Kind("Machine", _CAPI, _BOTH)
+HEALTH_CHECK = Kind("MachineHealthCheck", _CAPI, _BOTH)
 CONTROL_PLANE = Kind("KubeadmControlPlane", f"controlplane.{_CAPI}", _BOTH)
 CONFIG_TEMPLATE = Kind("KubeadmConfigTemplate", f"bootstrap.{_CAPI}", _BOTH)
 OPENSTACK_CLUSTER = Kind("OpenStackCluster", _CAPO, _BOTH, shared=True)
@@ -76,6 +77,7 @@ ALL = (
     CLUSTER,
     MACHINE_DEPLOYMENT,
     MACHINE,
+    HEALTH_CHECK,
     CONTROL_PLANE,
     CONFIG_TEMPLATE,
     OPENSTACK_CLUSTER,

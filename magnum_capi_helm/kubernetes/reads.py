@@ -38,6 +38,7 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import machine
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -158,6 +159,7 @@ class Query:
 _CHART = view.CHART_CLUSTER_LABEL
 _OWNED = view.CLUSTER_NAME_LABEL
 _CLUSTER = Query(kinds.CLUSTER, _CHART)
+_HEALTH_CHECK = Query(kinds.HEALTH_CHECK, _CHART)
 _CONTROL_PLANE = Query(kinds.CONTROL_PLANE, _CHART)
 _DEPLOYMENT = Query(kinds.MACHINE_DEPLOYMENT, _CHART)
 _MACHINE = Query(kinds.MACHINE, _OWNED)
@@ -216,6 +218,7 @@ class ReleaseObjects:
             control_plane=self._decode_one(_CONTROL_PLANE),
             deployments=self._decode(_DEPLOYMENT),
             machines=self._decode(_MACHINE),
+            health_checks=self._decode(_HEALTH_CHECK),
             addons=self._decode(_HELM_RELEASE) + self._decode(_MANIFESTS),
             addons_known=_HELM_RELEASE in self.items,
             revisions=helm_records.parsed(self._decode(_REVISION)),
@@ -375,7 +378,7 @@ class Reader:
         }
         if not fresh:
             self._needs = needs
-        for queries in (_INFRASTRUCTURE, _ADDONS):
+        for queries in (_INFRASTRUCTURE, _ADDONS, (_HEALTH_CHECK,)):
             mine = {
                 scope: releases[scope]
                 for scope, (_, needed) in needs.items()
@@ -401,6 +404,8 @@ class Reader:
             needed += _INFRASTRUCTURE
         if cluster_status.is_initialized(there):
             needed += _ADDONS
+        if any(map(machine.has_failed_check, there.machines)):
+            needed += (_HEALTH_CHECK,)
         return items, needed
 
     def add(

@@ -315,7 +315,10 @@ def _remove_machines(
 def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return why the network is still there, or an empty string."""
     openstack_cluster = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
-    reason = infrastructure.error(openstack_cluster).text
+    objects = view.View(scope[1], infrastructure=openstack_cluster)
+    faults.ask(rt, scope, objects)
+    objects = faults.added(rt, scope, objects)
+    reason = infrastructure.network_error(objects).text
     if not reason and openstack_cluster and has_janitor(openstack_cluster):
         return "cluster-api-janitor-openstack is not done with the project"
     return reason

@@ -64,7 +64,7 @@ def network(objects: view.View) -> tree.Branch:
     machine: Cluster API repeats it in its own condition of the Cluster.
     """
     obj = objects.infrastructure
-    reason = _network_error(objects)
+    reason = network_error(objects)
     if not reason and not is_provisioned(obj):
         text = "not provisioned yet" if obj else "not created yet"
         reason = tree.Reason(text)
@@ -75,10 +75,12 @@ def network(objects: view.View) -> tree.Branch:
     return tree.quiet(branch) if view.was_made(obj) else branch
 
 
-def _network_error(objects: view.View) -> tree.Reason:
+def network_error(objects: view.View) -> tree.Reason:
+    """Return why CAPO can't make, or delete, the network of a cluster."""
     obj = objects.infrastructure
     fault = objects.fault(questions.about_network(obj))
-    if fault is not None and fault.message:
+    is_old = fault is not None and 0 < fault.since < view.deleted_at(obj)
+    if fault is not None and fault.message and not is_old:
         return _fault(fault.message, fault.since)
     reason = error(obj)
     if not reason and fault is not None and fault.unread:

@@ -60,6 +60,12 @@ def is_settled(machine: view.Object) -> bool:
     return has_node and ready and not view.deleting(machine)
 
 
+def has_failed_check(machine: view.Object) -> bool:
+    """Return whether a MachineHealthCheck has found a machine unhealthy."""
+    condition = conditions.merged(machine).get("HealthCheckSucceeded")
+    return condition is not None and condition.bad
+
+
 def unfinished_reason(machines: Iterable[view.Object]) -> str:
     """Return which machine of a group is not what its counters claim.
 

@@ -82,9 +82,37 @@ KNOWN_MESSAGES = (
         "ask the operator to restore it",
     ),
     (
-        r"flavor's (?P<what>disk|memory) is (?:too small|smaller than)",
+        r"flavor's (?P<what>disk) is (?:too small|smaller than)",
         "the flavor's {what} is too small for the image",
         "choose a larger flavor, or give the label boot_volume_size",
+    ),
+    (
+        r"flavor's (?P<what>memory) is (?:too small|smaller than)",
+        "the flavor's {what} is too small for the image",
+        "choose a larger flavor",
+    ),
+    (
+        r"instance state (?:is not handled|is): (?P<state>SHUTOFF|SUSPENDED)",
+        "the server is {state}",
+        "start the server: `openstack server start`, or `resume`",
+    ),
+    (
+        r"exceeds maxUnhealthy \(total: (?P<all>\d+), "
+        r"unhealthy: (?P<ill>\d+), maxUnhealthy: (?P<most>[\d%]+)\)",
+        "no machine is replaced: {ill} of {all} are unhealthy, at most {most} "
+        "may be",
+        "repair a machine, or ask the operator",
+    ),
+    (
+        r"the application credential (?P<id>\w+) has expired"
+        r"|application credential.{0,40} expired",
+        "the cluster's application credential has expired",
+        "ask the operator to replace it",
+    ),
+    (
+        r"project .{0,64}(?:is|has been) disabled",
+        "the project is disabled",
+        _OPERATOR,
     ),
     (
         r"invalid key_name provided|keypair (?P<name>\S+) not found",
@@ -178,10 +206,11 @@ KNOWN_MESSAGES = (
         "`openstack server show` says why, under the machine's name",
     ),
     (
-        r"^instance deleted$",
+        r"^instance deleted$|server was unexpectedly deleted"
+        r"|virtual machine no longer exists",
         "the server was deleted, but not by Cluster API",
-        "it is replaced where auto_healing_enabled is on; else scale the "
-        "nodegroup",
+        "auto-healing replaces the machine; without auto_healing_enabled, "
+        "resize with --nodes-to-remove",
     ),
     (
         r"x509: certificate signed by unknown authority",
@@ -226,7 +255,8 @@ def plain(text: str) -> str:
     masked = _TOKEN.sub(encoding.MASK, encoding.mask_values(_one_line(text)))
     clean = _QUERY.sub(r"\1", masked)
     inner = _INNER.search(clean)
-    explained = (inner and _explained(inner[1])) or _explained(clean)
+    # A pattern that matches the wrapper alone would hide the service's words.
+    explained = _explained(inner[1] if inner else clean)
     return cut(explained or _shortened(clean))
 
 

@@ -58,7 +58,8 @@ _PROGRESS = re.compile(
     r"(?!.*(?i:fail|error|not found|forbidden|exceeded|denied|invalid"
     r"|refused))"
     r"(?:(?:Control plane components|\S+): )*"
-    r"(?:Waiting ?[Ff]or.*"
+    r"(?:(?:Scaling up from \d+ to \d+ replicas is blocked because: )?"
+    r"[Ww]aiting ?[Ff]or.*"
     r"|Control plane not yet initialized"
     r"|Condition (?:\S+ )?not yet reported"
     r"|\S+ status\.\S+ is false"
@@ -208,11 +209,27 @@ def _branch(
         group.name,
         tree.Reason(text, rank),
         _note(group),
-        machine.branches(group.machines, objects, clock),
+        (
+            *_health_checks(objects, group),
+            *machine.branches(group.machines, objects, clock),
+        ),
         title=f"nodegroup {group.row.name}" if group.row else "",
         entries=_entries(objects, group, clock),
     )
     return branch if text and group.row else tree.quiet(branch)
+
+
+def _health_checks(objects: view.View, group: _Group) -> Iterator[tree.Branch]:
+    """Yield a health check that lets no machine be replaced.
+
+    The chart gives it the name of its group.
+    """
+    for each in objects.health_checks:
+        reason = conditions.first_error(
+            each, ("RemediationAllowed",), tree.Rank.HEALTH_CHECK
+        )
+        if reason and view.name_of(each) == group.name:
+            yield tree.grow("MachineHealthCheck", group.name, reason)
 
 
 def _note(group: _Group) -> str:

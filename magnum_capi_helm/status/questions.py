@@ -18,6 +18,7 @@ BALANCERS = "Octavia"
 #: Kubernetes' events of an object, by CAPO.
 EVENTS = "Kubernetes"
 
+_SERVER = "OpenStackServer"
 _ERROR = "ERROR"
 _DELETE_FAILED = "InstanceDeleteFailed"
 _FAILED_VOLUME = re.compile(r"volume (\S+) is in error state")
@@ -49,25 +50,32 @@ def about_server(server: view.Object | None) -> view.Question | None:
         return view.Question(COMPUTE, instance, state) if wrong else None
     if ready is None:
         starting = not view.deleting(server)
-        return (
-            view.Question(EVENTS, view.name_of(server)) if starting else None
-        )
+        return _about_events(server, _SERVER) if starting else None
     volume = _FAILED_VOLUME.search(ready.message)
     return view.Question(VOLUMES, volume[1]) if volume else None
 
 
 def about_network(cluster: view.Object | None) -> view.Question | None:
-    """Return the question about an OpenStackCluster's load balancer, or None.
+    """Return the question about an OpenStackCluster, or None.
 
-    CAPO waits more than four minutes for it, also if it is in ERROR, before it
-    writes anything (``waitForLoadBalancerActive`` in loadbalancer.go).
+    CAPO up to 0.13 tells by events alone why it can't delete a network, and
+    every CAPO does so of a step that it tries again (``reconcileDelete`` and
+    ``handleUpdateOSCError`` in openstackcluster_controller.go). It waits more
+    than four minutes for a new load balancer, also if that is in ERROR,
+    before it writes anything (``waitForLoadBalancerActive`` in
+    loadbalancer.go).
     """
     balancer = view.api_server_of(cluster).get("managedLoadBalancer") or {}
-    settled = view.was_made(cluster) or view.deleting(cluster)
-    if settled or not balancer.get("enabled"):
+    if view.deleting(cluster):
+        return _about_events(cluster, "OpenStackCluster")
+    if view.was_made(cluster) or not balancer.get("enabled"):
         return None
     # The chart names the OpenStackCluster as the Cluster. The name of its load
     # balancer is that of getLoadBalancerName.
     namespace = view.metadata_of(cluster).get("namespace", "")
     name = f"{namespace}-{view.name_of(cluster)}"
     return view.Question(BALANCERS, f"k8s-clusterapi-cluster-{name}-kubeapi")
+
+
+def _about_events(obj: view.Object | None, kind: str) -> view.Question:
+    return view.Question(EVENTS, view.name_of(obj), kind)

@@ -92,7 +92,8 @@ class Question(NamedTuple):
     """The fault of one object, as one service knows it.
 
     :ivar id: of a server or volume; the name of another object
-    :ivar state: of the object: a new state is a new question
+    :ivar state: of the object: a new state is a new question; its kind, if
+        the question is for its events
     """
 
     service: str
@@ -117,6 +118,8 @@ class Fault(NamedTuple):
 class View:
     """Objects of one release. Absent is None or empty, never unreadable.
 
+    :param health_checks: MachineHealthChecks; read only when a machine has
+        failed its check
     :param infrastructure: OpenStackCluster; read only when something is
         not ready
     :param infra_machines: OpenStackMachines; likewise
@@ -133,6 +136,7 @@ class View:
     control_plane: Object | None = None
     deployments: tuple[Object, ...] = ()
     machines: tuple[Object, ...] = ()
+    health_checks: tuple[Object, ...] = ()
     addons: tuple[Object, ...] = ()
     addons_known: bool = True
     revisions: tuple[Revision, ...] = ()

@@ -292,6 +292,34 @@ class PortsTest(FaultsCase):
         )
 
 
+class NetworkTest(FaultsCase):
+    """A network that stays: CAPO makes an event and nothing else."""
+
+    def test_the_last_event_of_the_deletion_is_the_reason(self) -> None:
+        self.complete()
+        self.delete()
+        self.capi.drain()
+        network = (kinds.OPENSTACK_CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.server.patch(*network, {"metadata": {"finalizers": ["capo"]}})
+        self.server.delete(*network)
+        refused = "Failed to delete security group g: 409: it is in use"
+        for hour, message, told in (
+            ("2026-11-20", "Failed to create router", False),
+            ("2099-01-01", refused, True),
+        ):
+            self.server.create(
+                kinds.EVENT,
+                {
+                    "metadata": {"name": hour, "namespace": base.NAMESPACE},
+                    "type": "Warning",
+                    "message": message,
+                    "lastTimestamp": f"{hour}T12:00:00Z",
+                },
+            )
+            reason = self.reason()
+            self.assertEqual(told, message in reason, reason)
+
+
 class VolumesTest(FaultsCase):
     """Volumes in ERROR, of which only Cinder knows why."""
 

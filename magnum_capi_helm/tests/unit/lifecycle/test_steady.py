@@ -64,6 +64,8 @@ class HealthTest(_SteadyTest):
                 ("list", "KubeadmControlPlane"),
                 ("list", "MachineDeployment"),
                 ("list", "Machine"),
+                ("list", "HelmRelease"),
+                ("list", "Manifests"),
             },
             self.requests(),
         )

@@ -73,6 +73,44 @@ class MachinesTest(base.BaseTestCase):
                 found.groups["default-worker"].reason, found.reason
             )
 
+    def test_a_health_check_that_lets_no_machine_be_replaced(self) -> None:
+        said = (
+            "Remediation is not allowed, the number of not started or "
+            "unhealthy machines exceeds maxUnhealthy (total: 2, unhealthy: 2, "
+            "maxUnhealthy: 1)"
+        )
+        late = ("False", "UnhealthyNode", "Health check failed")
+        check = {
+            "metadata": {"name": f"{shapes.RELEASE}-default-worker"},
+            "status": {
+                "conditions": [
+                    {
+                        "type": "RemediationAllowed",
+                        "status": "False",
+                        "reason": "TooManyUnhealthy",
+                        "message": said,
+                    }
+                ]
+            },
+        }
+        for shape in shapes.GENERATIONS:
+            ill = {"HealthCheckSucceeded": late}
+            seen = releases.complete(
+                shape,
+                deployments=(core_objects.workers(shape, ready=1),),
+                machines=(
+                    core_objects.machine(shape, "cp-1", group=None),
+                    core_objects.machine(shape, "w-1", old=ill, new=ill),
+                ),
+                health_checks=(check,),
+            )
+            self.assertEqual(
+                "nodegroup default-worker: no machine is replaced: 2 of 2 are "
+                "unhealthy, at most 1 may be: repair a machine, or ask the "
+                "operator (and 1 more: machine w-1: Health check failed)",
+                releases.verdict(seen).reason,
+            )
+
     def test_an_old_fault_of_a_settled_group_is_no_reason(self) -> None:
         for shape in shapes.GENERATIONS:
             seen = releases.complete(

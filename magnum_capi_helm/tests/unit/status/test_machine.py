@@ -334,8 +334,11 @@ class BalancerTest(base.BaseTestCase):
         found["status"] |= status
         return found
 
-    def test_it_is_asked_about_until_the_network_is_made(self) -> None:
+    def test_octavia_is_asked_until_the_network_is_made(self) -> None:
         question = view.Question("Octavia", self.NAME)
+        events = view.Question(
+            "Kubernetes", shapes.RELEASE, "OpenStackCluster"
+        )
         disabled = self.network()
         disabled["spec"]["apiServerLoadBalancer"]["enabled"] = False
         leaving = self.network()
@@ -349,7 +352,7 @@ class BalancerTest(base.BaseTestCase):
             (newer, question),
             (self.network(ready=True), None),
             (disabled, None),
-            (leaving, None),
+            (leaving, events),
             (None, None),
         ):
             self.assertEqual(asked, questions.about_network(network))

@@ -295,12 +295,19 @@ class UnreachableTest(base.BaseTestCase):
         )
 
 
+#: Cluster API's, of a MachineHealthCheck.
+UNHEALTHY = (
+    "Remediation is not allowed, the number of not started or unhealthy "
+    "machines exceeds maxUnhealthy (total: 3, unhealthy: 2, maxUnhealthy: 1)"
+)
+
+
 class KnownMessagesTest(base.BaseTestCase):
     def test_each_known_text_has_an_example(self) -> None:
         texts = [each["said"] for each in documents.load("_said").values()]
         words = documents.load("_network")["words"].values()
         texts += [each["said"] for each in words]
-        texts += DRAIN
+        texts += (*DRAIN, UNHEALTHY)
         unsaid = [
             fact
             for pattern, fact, _ in messages.KNOWN_MESSAGES

@@ -172,15 +172,6 @@ PROBLEMS = (
         "certificates are missing or unknown",
     ),
     Row(
-        KCP,
-        "ScalingDown",
-        "True",
-        "Scaling down from 5 to 3 replicas is blocked because:\n"
-        "* waiting for etcd cluster to become healthy",
-        "Scaling down from 5 to 3 replicas is blocked because: waiting for "
-        "etcd cluster to become healthy",
-    ),
-    Row(
         MD,
         "ScalingDown",
         "True",
@@ -313,6 +304,14 @@ CHANGES = (
 )
 #: Messages that say no more than the count does.
 PROGRESS = (
+    Row(
+        KCP,
+        "ScalingDown",
+        "True",
+        "Scaling down from 5 to 3 replicas is blocked because:\n"
+        "* waiting for etcd cluster to become healthy",
+        "",
+    ),
     Row(MD, "ScalingUp", "True", "Scaling up from 1 to 3 replicas"),
     Row(KCP, "ScalingUp", "True", "Scaling up from 1 to 3 replicas"),
     Row(MD, "ScalingDown", "True", "Scaling down from 5 to 3 replicas"),

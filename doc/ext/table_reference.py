@@ -164,12 +164,14 @@ def _reasons(_: environment.BuildEnvironment) -> Iterator[str]:
     """Yield a row for each message that the driver explains."""
     rows = (
         (
-            markup.text(_FIELDS.sub(lambda m: m[1].upper(), fact)),
-            markup.text(advice.replace("`", "")),
+            markup.text(_FIELDS.sub(lambda m: m[1].upper(), each.fact)),
+            markup.text(each.advice.replace("`", "")),
+            markup.text(each.code),
         )
-        for _, fact, advice in messages.KNOWN_MESSAGES
+        for each in messages.known()
     )
-    return markup.table(("Reason", "What to do"), (45, 55), rows)
+    heads = ("Reason", "What to do", "Code")
+    return markup.table(heads, (40, 42, 18), rows)
 
 
 def setup(app: application.Sphinx) -> dict[str, bool]:

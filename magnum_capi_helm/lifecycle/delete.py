@@ -318,7 +318,8 @@ def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     objects = view.View(scope[1], infrastructure=openstack_cluster)
     faults.ask(rt, scope, objects)
     objects = faults.added(rt, scope, objects)
-    reason = infrastructure.network_error(objects).text
+    fault = infrastructure.network_error(objects)
+    reason = f"{fault.text}{fault.ending}"
     if not reason and openstack_cluster and has_janitor(openstack_cluster):
         return "cluster-api-janitor-openstack is not done with the project"
     return reason

@@ -182,16 +182,19 @@ def words(condition: Condition | None) -> str:
     return messages.plain(condition.message) or condition.reason
 
 
-def error(condition: Condition | None) -> str:
-    """Return a message, unless a controller only waits for another one."""
+def error(condition: Condition | None, rank: tree.Rank) -> tree.Reason:
+    """Return a fault, unless a controller only waits for another one."""
     if condition is None or not condition.bad:
-        return ""
+        return tree.NONE
     message = condition.message or _MUTE_REASONS.get(condition.reason, "")
     is_waiting = condition.reason.startswith(_WAITING) or (
         condition.reason == _SUMMARY
         and any(each in message for each in _WAITING_WORDS)
     )
-    return "" if is_waiting else messages.plain(message)
+    if is_waiting:
+        return tree.NONE
+    text, code = messages.explained(message)
+    return tree.Reason(text, rank, condition.since, code)
 
 
 def first_error(
@@ -210,7 +213,5 @@ def first_error(
         and not 0 < by_type[name].since < deleted_at
         and _SUCCESSORS.get(name) not in by_type
     )
-    for condition in found:
-        if text := error(condition):
-            return tree.Reason(text, rank, condition.since)
-    return tree.NONE
+    reasons = (error(each, rank) for each in found)
+    return next(filter(None, reasons), tree.NONE)

@@ -46,7 +46,8 @@ def error(obj: view.Object | None) -> tree.Reason:
 
 
 def _fault(text: str, since: float = 0.0) -> tree.Reason:
-    return tree.Reason(messages.plain(text), tree.Rank.CLOUD, since)
+    sentence, code = messages.explained(text)
+    return tree.Reason(sentence, tree.Rank.CLOUD, since, code)
 
 
 def is_provisioned(obj: view.Object | None) -> bool:

@@ -199,9 +199,9 @@ def _deletion_reason(machine: view.Object, objects: view.View) -> tree.Reason:
     then the current step of Cluster API.
     """
     raw = _deletion_step(machine)
-    step = messages.plain(raw)
+    step, code = messages.explained(raw)
     if any(words in raw for words in _BLOCKED_DRAIN):
-        return tree.Reason(step, tree.Rank.CLOUD)
+        return tree.Reason(step, tree.Rank.CLOUD, code=code)
     below = (objects.server(machine), objects.infra_machine(machine), machine)
     finalizers = messages.first(map(_foreign_finalizers, below))
     return (
@@ -269,7 +269,7 @@ def remaining(
     names = ", ".join(found[:3])
     left = f"{count} machine{'s' * (count > 1)} still to be deleted: {names}"
     reasons = [
-        (part.reason.rank, name, part.reason.text)
+        (name, part.reason)
         for machine, name in zip(machines, found, strict=True)
         for part in tree.walk(branch(machine, objects, clock))
         if part.reason
@@ -277,5 +277,5 @@ def remaining(
     ]
     if not reasons:
         return Waiting(left)
-    _, name, text = min(reasons, key=lambda each: each[0])
-    return Waiting(left, f"machine {name}: {text}")
+    name, reason = min(reasons, key=lambda each: each[1].rank)
+    return Waiting(left, f"machine {name}: {reason.text}{reason.ending}")

@@ -84,16 +84,16 @@ def branch(machine: view.Object, clock: view.Clock) -> tree.Branch | None:
     if view.deleting(machine):
         return tree.Branch("Node", name) if _has_node(machine) else None
     healthy = conditions.merged(machine).get("NodeHealthy")
-    error = conditions.error(healthy)
-    if healthy is not None and error and not is_starting(machine, clock):
-        reason = tree.Reason(error, tree.Rank.NODE, healthy.since)
-        return tree.grow("Node", name, reason)
+    error = conditions.error(healthy, tree.Rank.NODE)
+    if error and not is_starting(machine, clock):
+        return tree.grow("Node", name, error)
     condition = condition_of(machine)
     if not _has_node(machine):
         return None
     if condition is not None and condition.well and not error:
         return tree.grow("Node", name, tree.NONE)
-    text = error or conditions.words(condition) or "not seen by Cluster API"
+    words = error.text or conditions.words(condition)
+    text = words or "not seen by Cluster API"
     state = tree.State.UNKNOWN
     rank = tree.Rank.NODE if is_silent(machine) else tree.Rank.NOTE
     if condition is not None and condition.bad:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 import dataclasses
 import enum
+import time
 from typing import Any, NamedTuple
 
 #: Magnum's words, from the best to the worst.
@@ -62,20 +63,40 @@ class Rank(enum.IntEnum):
 
 #: Classes of faults: each of several machines may have one.
 _FAULTS = (Rank.CLOUD, Rank.HEALTH_CHECK, Rank.NODE)
+#: Codes of faults without a known message.
+_CODES = {
+    Rank.CLOUD: "cloud",
+    Rank.HEALTH_CHECK: "health-check",
+    Rank.UNREACHABLE: "api-unreachable",
+    Rank.ADDON: "addon",
+    Rank.NODE: "node",
+}
 
 
 class Reason(NamedTuple):
     """Why a part is not ready; false without a text.
 
     :ivar since: seconds since 1970; 0: unknown
+    :ivar code: of a known message; programs of users read it
     """
 
     text: str = ""
     rank: Rank = Rank.NOTE
     since: float = 0.0
+    code: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.text)
+
+    @property
+    def ending(self) -> str:
+        """Return the time and the code of a fault, behind its sentence."""
+        code = self.code or _CODES.get(self.rank, "")
+        if not code:
+            return ""
+        moment = time.strftime("%H:%M", time.gmtime(self.since))
+        since = f" (since {moment} UTC)" if self.since else ""
+        return f"{since} [{code}]"
 
 
 NONE = Reason()
@@ -212,9 +233,9 @@ def told(branch: Branch) -> str:
     leaves = sorted(_leaves(branch), key=lambda leaf: leaf.reason.rank)
     if not leaves:
         return ""
-    first = leaves[0]
+    first, more = leaves[0], ""
     if first.reason.rank not in _FAULTS:
-        return first.text()
+        return f"{first.text()}{first.reason.ending}"
     others: dict[tuple[str, ...], _Leaf] = {}
     for leaf in leaves:
         if leaf.reason.rank in _FAULTS and leaf.titles != first.titles:
@@ -226,6 +247,6 @@ def told(branch: Branch) -> str:
     ]
     if different:
         more = f" (and {len(others)} more: {different[0]})"
-    else:
-        more = f" (and {len(others)} more machines)" if others else ""
-    return f"{first.text()}{more}"
+    elif others:
+        more = f" (and {len(others)} more machines)"
+    return f"{first.text()}{more}{first.reason.ending}"

@@ -57,7 +57,10 @@ class ServersTest(FaultsCase):
             ("default-worker", "default-worker"),
         ):
             machine = self.fail(chart)
-            expected = f"nodegroup {group}: machine {machine}: {NO_ROOM}"
+            expected = (
+                f"nodegroup {group}: machine {machine}: {NO_ROOM} "
+                "(since 12:00 UTC) [no-host]"
+            )
             for asked in ([machine], [], []):
                 self.assertEqual(expected, self.reason())
                 self.assertEqual(asked, self.asked())
@@ -277,7 +280,9 @@ class PortsTest(FaultsCase):
             self.event(second, kind, message)
             reason = self.reason()
             if told:
-                self.assertEqual(owner + message, reason)
+                self.assertEqual(
+                    f"{owner}{message} (since 12:00 UTC) [cloud]", reason
+                )
             elif second == 4:
                 self.assertNotIn("port", reason)
 
@@ -350,7 +355,9 @@ class VolumesTest(FaultsCase):
                 }
             )
         self.plane.clock.advance(61)
-        self.assertEqual(f"{owner}could not be made: no room", self.reason())
+        self.assertEqual(
+            f"{owner}could not be made: no room [cloud]", self.reason()
+        )
 
 
 class BalancerTest(FaultsCase):

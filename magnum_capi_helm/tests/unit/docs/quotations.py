@@ -11,6 +11,7 @@ import pathlib
 import re
 
 import magnum_capi_helm
+from magnum_capi_helm.status import messages
 
 _ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
 _DOCUMENTED = (
@@ -67,6 +68,9 @@ def _texts() -> tuple[tuple[str, ...], ...]:
         if "tests" not in path.relative_to(_ROOT).parts
         for text in _constants(ast.parse(path.read_text()))
     }
+    for each in messages.known():
+        for text in (each.fact, each.advice):
+            found.add(tuple(_words(_HOLE.sub(_OPEN, text))))
     return tuple(words for words in found if words)
 
 

@@ -22,6 +22,7 @@ from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests import data
+from magnum_capi_helm.tests.unit.status import shapes
 
 RELEASE = "web-0d864f219217"
 FOLDER = pathlib.Path(data.__file__).parent / "status"
@@ -205,10 +206,10 @@ def told(seen: view.View, workers: int, now: float) -> dict[str, Any]:
     found = health.health(seen, now)
     return {
         "complete": verdict.complete,
-        "reason": verdict.reason,
+        "reason": shapes.sentence(verdict.reason),
         "groups": {
             name: {
-                "reason": each.reason,
+                "reason": shapes.sentence(each.reason),
                 "addresses": list(each.addresses),
                 "version": each.version,
             }

@@ -10,6 +10,7 @@ v1beta2 from 1.11 on, with the old set below ``status.deprecated``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import re
 from typing import Any, TypeAlias
 
 from magnum_capi_helm.model import requested_groups
@@ -53,6 +54,11 @@ def well(*names: str) -> Conditions:
 def calm(*names: str) -> Conditions:
     """Conditions that are well when they are false, and are."""
     return dict.fromkeys(names, CALM)
+
+
+def sentence(reason: str) -> str:
+    """A reason without the time and the code at its end."""
+    return re.sub(r"( \(since \d\d:\d\d UTC\))? \[[a-z-]+\]$", "", reason)
 
 
 def conditions(found: Conditions) -> list[dict[str, str]]:

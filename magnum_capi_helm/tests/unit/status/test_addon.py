@@ -63,7 +63,7 @@ class RankTest(base.BaseTestCase):
         failed = cni(failure="failed to pull chart: 404 Not Found")
         self.assertEqual(
             "addon cni-calico: Failed: failed to pull chart: 404 Not Found "
-            "(nodes wait for it)",
+            "(nodes wait for it) [addon]",
             told(failed, **ill_nodes()),
         )
 
@@ -71,10 +71,12 @@ class RankTest(base.BaseTestCase):
         installing = cni("Installing")
         installing["metadata"]["creationTimestamp"] = "2026-11-21T12:00:00Z"
         made = view.created_at(installing)
-        waiting = "nodegroup default-worker: machine w-1: Node.Ready: " + _CNI
+        waiting = (
+            f"nodegroup default-worker: machine w-1: Node.Ready: {_CNI} [node]"
+        )
         for seconds, reason in (
             (299, waiting),
-            (300, "addon cni-calico: Installing (nodes wait for it)"),
+            (300, "addon cni-calico: Installing (nodes wait for it) [addon]"),
         ):
             self.assertEqual(
                 reason, told(installing, now=made + seconds, **ill_nodes())

@@ -60,7 +60,7 @@ class HealthTest(base.BaseTestCase):
 
     def test_each_reason(self) -> None:
         group = "autoscaler.default-worker"
-        fault = f"1 of 2 nodes ready: machine w-2: {_QUOTA}"
+        fault = f"1 of 2 nodes ready: machine w-2: {_QUOTA} [cloud]"
         most = "at its maximum of 9 nodes"
         rows: list[tuple[str | None, dict[str, Any], dict[str, str]]] = [
             ("", {}, {"autoscaler": "ok"}),

@@ -49,7 +49,9 @@ class MachinesTest(base.BaseTestCase):
     def test_the_reason_is_that_of_the_server(self) -> None:
         for shape in shapes.GENERATIONS:
             found = releases.verdict(self._seen(shape))
-            reason = f"nodegroup default-worker: machine w-2: {NO_ROOM}"
+            reason = (
+                f"nodegroup default-worker: machine w-2: {NO_ROOM} [no-host]"
+            )
             self.assertEqual(reason, found.reason)
             self.assertEqual(reason, found.groups["default-worker"].reason)
             self.assertEqual("", found.groups["default-master"].reason)
@@ -64,7 +66,8 @@ class MachinesTest(base.BaseTestCase):
                         "nodegroup default-master: 0 of 1 machines ready"
                     ),
                     "default-worker": (
-                        f"nodegroup default-worker: machine w-2: {NO_ROOM}"
+                        "nodegroup default-worker: machine w-2: "
+                        f"{NO_ROOM} [no-host]"
                     ),
                 },
                 {name: each.reason for name, each in found.groups.items()},
@@ -107,7 +110,8 @@ class MachinesTest(base.BaseTestCase):
             self.assertEqual(
                 "nodegroup default-worker: no machine is replaced: 2 of 2 are "
                 "unhealthy, at most 1 may be: repair a machine, or ask the "
-                "operator (and 1 more: machine w-1: Health check failed)",
+                "operator (and 1 more: machine w-1: Health check failed) "
+                "[too-many-unhealthy]",
                 releases.verdict(seen).reason,
             )
 

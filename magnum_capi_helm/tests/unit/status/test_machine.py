@@ -85,7 +85,7 @@ OWN: dict[tuple[str, str, str], str] = {
 def fault_of(machine: view.Object, seen: view.View) -> str:
     """The fault of the machine w-1."""
     found = machine_status.branch(machine, seen, view.Clock(shapes.NOW))
-    return tree.told(found).removeprefix("machine w-1: ")
+    return shapes.sentence(tree.told(found)).removeprefix("machine w-1: ")
 
 
 class MachineErrorTest(base.BaseTestCase):
@@ -160,7 +160,7 @@ class MachineErrorTest(base.BaseTestCase):
         )
         self.assertEqual(
             f"machine w-1: {NO_ROOM} "
-            "(and 2 more: machine w-2: Quota exceeded)",
+            "(and 2 more: machine w-2: Quota exceeded) [no-host]",
             tree.told(tree.Branch("", children=tuple(parts))),
         )
 
@@ -273,7 +273,7 @@ class ServerTest(base.BaseTestCase):
                     faults={SERVER: NO_HOST},
                 )
                 self.assertEqual(
-                    f"nodegroup {group}: machine {name}: {NO_ROOM}",
+                    f"nodegroup {group}: machine {name}: {NO_ROOM} [no-host]",
                     releases.verdict(seen).reason,
                 )
 
@@ -307,7 +307,7 @@ class NetworkTest(base.BaseTestCase):
         }
 
     def test_an_error_counts_until_machines_may_be_made(self) -> None:
-        told = {f"infrastructure: {self.TAKEN}"}
+        told = {f"infrastructure: {self.TAKEN} [cloud]"}
         waiting = {"nodegroup default-worker: 1 of 2 machines ready"}
         done = {"initialization": {"provisioned": True}}
         rows: list[tuple[dict[str, Any], set[str]]] = [
@@ -377,15 +377,13 @@ class BalancerTest(base.BaseTestCase):
             assert question is not None
             self.assertEqual(
                 told,
-                tree.told(
-                    infrastructure.network(
-                        view.View(
-                            shapes.RELEASE,
-                            infrastructure=network,
-                            faults={question: fault},
-                        )
+                infrastructure.network_error(
+                    view.View(
+                        shapes.RELEASE,
+                        infrastructure=network,
+                        faults={question: fault},
                     )
-                ).removeprefix("infrastructure: "),
+                ).text,
             )
 
 
@@ -490,7 +488,7 @@ class DeletionTest(base.BaseTestCase):
             ),
             view.Clock(shapes.NOW),
         )
-        return told.why.partition("machine w-1: ")[2]
+        return shapes.sentence(told.why).partition("machine w-1: ")[2]
 
     def test_what_is_below_explains_more(self) -> None:
         def deleted(obj: view.Object, *finalizers: str) -> view.Object:
@@ -553,7 +551,7 @@ class DeletionTest(base.BaseTestCase):
         self.assertEqual(
             "2 machines still to be deleted: w-1, w-2; machine w-2: pods "
             "shop/db-0 keep it from being drained: their PodDisruptionBudget "
-            "allows no eviction; relax it or add replicas",
+            "allows no eviction; relax it or add replicas [drain]",
             machine_status.remaining(
                 machines, view.View(shapes.RELEASE), view.Clock(shapes.NOW)
             ).text,

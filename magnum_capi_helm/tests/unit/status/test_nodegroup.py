@@ -493,7 +493,7 @@ class OrderTest(Case):
             )
             self.assertEqual(
                 "nodegroup default-worker: machine w-1: Kubelet stopped "
-                "posting",
+                "posting [node]",
                 releases.verdict(seen, rows=releases.rows(3)).reason,
             )
 

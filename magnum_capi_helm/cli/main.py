@@ -107,8 +107,8 @@ class Application(app.App):
         """
         words = [each for each in argv if each != "help"] or argv
         group = f"{' '.join(words)} "
-        found = (e for name, e in self._lines() if name.startswith(group))
-        if lines := "".join(found):
+        members = (e for name, e in self._lines() if name.startswith(group))
+        if lines := "".join(members):
             self.stdout.write(f"Commands:\n{lines}")
             return 0
         is_known = any(name.startswith(words[0]) for name, _ in self._lines())

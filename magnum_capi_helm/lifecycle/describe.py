@@ -66,15 +66,17 @@ class Describer:
         objects = faults.added(runtime, scope, whole.decode())
         clock = view.Clock(time.time())
         error = self._credential_error(operation)
+        silent = "Keystone, or the management cluster,"
         parts = [
             _release(objects, _chart_version(state)),
             cluster_status.grow(objects, state.expected, clock),
             tree.Branch("Lease", release, note=_lease_holder(operation)),
-            _credential(names.credentials(release), error),
+            _asked("credential", names.credentials(release), error, silent),
         ]
         if objects.autoscaled():
             stopped = autoscaler_counts.stopped_reason(operation)
-            parts.append(_autoscaler(names.autoscaler(release), stopped))
+            name, silent = names.autoscaler(release), "the management cluster"
+            parts.append(_asked("autoscaler", name, stopped, silent))
         if error and rows.action(row.status) == "DELETE":
             parts.append(openstack_resources.branch(namespace, objects))
         return self._root(row, _reason(row, state.verdict), parts)
@@ -154,27 +156,15 @@ def _release(objects: view.View, chart: str) -> tree.Branch:
     return tree.grow("helm release", objects.release, reason, note)
 
 
-def _credential(name: str, error: str | None) -> tree.Branch:
-    """Return the branch of the application credential.
+def _asked(
+    kind: str, name: str, problem: str | None, silent: str
+) -> tree.Branch:
+    """Return the branch of a part that another service knows.
 
-    :param error: why it does not work; empty: it does; None: unknown
+    :param problem: empty: it works; None: unknown
+    :param silent: who does not say it
     """
-    if error is not None:
-        return tree.grow("credential", name, tree.Reason(error))
-    text = "Keystone, or the management cluster, does not say"
-    return _unknown("credential", name, text)
-
-
-def _autoscaler(name: str, stopped: str | None) -> tree.Branch:
-    """Return the branch of the autoscaler.
-
-    :param stopped: why it does not run; empty: it does; None: unknown
-    """
-    if stopped is not None:
-        return tree.grow("autoscaler", name, tree.Reason(stopped))
-    return _unknown("autoscaler", name, "the management cluster does not say")
-
-
-def _unknown(kind: str, name: str, text: str) -> tree.Branch:
-    reason = tree.Reason(text)
+    if problem is not None:
+        return tree.grow(kind, name, tree.Reason(problem))
+    reason = tree.Reason(f"{silent} does not say")
     return tree.Branch(kind, name, tree.State.UNKNOWN, reason=reason)

@@ -41,11 +41,11 @@ def unreachable_reason(objects: view.View, clock: view.Clock) -> str:
     the most frequent reason of a create that never ends, and Cluster API only
     says that it waits.
     """
-    found = address(objects.cluster)
-    if found is None or _connection(objects, clock) != _UNREACHABLE:
+    url = address(objects.cluster)
+    if url is None or _connection(objects, clock) != _UNREACHABLE:
         return ""
     return (
-        f"the management cluster can't reach the Kubernetes API at {found}: "
+        f"the management cluster can't reach the Kubernetes API at {url}: "
         "a firewall, security group or missing route is in between, or the "
         "control plane did not start"
     )

@@ -114,12 +114,12 @@ def _group(
     objects: view.View, group: requested_groups.Group, root: tree.Branch
 ) -> GroupVerdict:
     title = f"nodegroup {group.name}"
-    found = [each for each in root.children if each.title == title]
+    branches = [each for each in root.children if each.title == title]
     machines = objects.machines_of(group.chart_name)
     if group.control_plane:
         machines = objects.control_plane_machines()
     return GroupVerdict(
-        tree.told(found[0]) if found else "",
+        tree.told(branches[0]) if branches else "",
         tuple(machine_facts.addresses(machines)),
         machine_facts.version(machines),
     )
@@ -157,8 +157,8 @@ def _groups(
     leaving = [e for e in rows.leaving if not is_gone(objects, e)]
     for group in leaving:
         yield nodegroup.leaving(objects, group, clock)
-    known = groups.keys() | {each.chart_name for each in leaving}
-    for name in sorted(objects.group_names() - known):
+    with_row = groups.keys() | {each.chart_name for each in leaving}
+    for name in sorted(objects.group_names() - with_row):
         yield nodegroup.workers(objects, name, None, clock)
 
 
@@ -194,11 +194,11 @@ def is_settled(objects: view.View) -> bool:
 
 def is_initialized(objects: view.View) -> bool:
     """Return whether the cluster has, or had, an API to install addons."""
-    found = (
+    either = (
         conditions.merged(objects.cluster).get("ControlPlaneInitialized"),
         conditions.available(objects.cluster),
     )
-    return any(each is not None and each.well for each in found)
+    return any(each is not None and each.well for each in either)
 
 
 def release_reason(objects: view.View) -> str:

@@ -205,7 +205,7 @@ def first_error(
     An error from before the deletion of an object does not hinder it.
     """
     deleted_at = view.deleted_at(obj)
-    found = (
+    candidates = (
         by_type[name]
         for name in types
         for by_type in (v1beta2(obj), v1beta1(obj))
@@ -213,5 +213,5 @@ def first_error(
         and not 0 < by_type[name].since < deleted_at
         and _SUCCESSORS.get(name) not in by_type
     )
-    reasons = (error(each, rank) for each in found)
+    reasons = (error(each, rank) for each in candidates)
     return next(filter(None, reasons), tree.NONE)

@@ -51,12 +51,12 @@ _TO_JOIN = 300.0
 
 def is_settled(machine: view.Object) -> bool:
     """Return whether a machine is ready, and stays."""
-    found = (
+    both = (
         conditions.preferred(machine).get("Ready"),
         node.condition_of(machine),
     )
     has_node = bool(view.status_of(machine).get("nodeRef"))
-    ready = all(each is None or each.well for each in found)
+    ready = all(each is None or each.well for each in both)
     return has_node and ready and not view.deleting(machine)
 
 
@@ -265,12 +265,12 @@ def remaining(
     """
     machines = sorted(machines, key=view.name_of)
     count = len(machines)
-    found = [view.name_of(each) for each in machines]
-    names = ", ".join(found[:3])
-    left = f"{count} machine{'s' * (count > 1)} still to be deleted: {names}"
+    names = [view.name_of(each) for each in machines]
+    left = f"{count} machine{'s' * (count > 1)} still to be deleted: "
+    left += ", ".join(names[:3])
     reasons = [
         (name, part.reason)
-        for machine, name in zip(machines, found, strict=True)
+        for machine, name in zip(machines, names, strict=True)
         for part in tree.walk(branch(machine, objects, clock))
         if part.reason
         and (view.deleting(machine) or part.reason.rank < tree.Rank.BLOCKED)

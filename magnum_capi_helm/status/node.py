@@ -117,11 +117,11 @@ def entries(machine: view.Object, clock: view.Clock) -> tuple[tree.Entry, ...]:
     if is_silent(machine):
         health = tree.UNHEALTHY
     name = name_of(machine)
-    found = [tree.Entry(f"{name}.Ready", value, health)]
+    parts = [tree.Entry(f"{name}.Ready", value, health)]
     healthy = conditions.merged(machine).get("NodeHealthy")
     if healthy is not None and healthy.bad and not starting:
-        found += [
+        parts += [
             tree.Entry(f"{name}.{kind}", messages.plain(text), tree.UNHEALTHY)
             for kind, text in _LINE.findall(healthy.message)
         ]
-    return tuple(found)
+    return tuple(parts)

@@ -144,7 +144,7 @@ class Branch:
         is_above = self.reason.rank > Rank.UNREACHABLE
         if is_above and worst_state(self.children) is State.NOT_READY:
             return ""
-        return self.reason.text
+        return self.reason.text + self.reason.ending
 
     def as_dict(self) -> dict[str, Any]:
         """Return the tree for programs, with empty fields."""

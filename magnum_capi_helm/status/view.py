@@ -257,10 +257,10 @@ def handled_of(addon: Object) -> Object | None:
 def parsed(note: str) -> Object:
     """Return an object in JSON; empty if the text is none."""
     try:
-        found = json.loads(note)
+        content = json.loads(note)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def spec_of(obj: Object | None) -> Object:

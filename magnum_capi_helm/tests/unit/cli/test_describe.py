@@ -36,7 +36,7 @@ class TreeTest(described.DescribeTestCase):
     def test_the_reason_stands_at_the_machine_that_has_no_server(self) -> None:
         machine = self.capi.fail_machine("default-worker")
         machine = machine.replace(base.RELEASE, "R")
-        why = f"machine {machine}: {NO_HOST}"
+        why = f"machine {machine}: {NO_HOST} [no-host]"
         self.assertEqual(
             [
                 "cluster web (CREATE_COMPLETE, HEALTHY): not ready: "
@@ -45,7 +45,7 @@ class TreeTest(described.DescribeTestCase):
                 "MachineDeployment R-default-worker (nodegroup "
                 "default-worker, 1 of 2 ready): not ready",
                 f"Machine {machine} (server server-{machine}): not ready: "
-                f"{NO_HOST}",
+                f"{NO_HOST} [no-host]",
             ],
             self.lines(),
         )
@@ -88,7 +88,9 @@ class TreeTest(described.DescribeTestCase):
         row.save()
         self.poll()
         machine = machine.replace(base.RELEASE, "R")
-        reason = f"nodegroup default-worker: machine {machine}: {NO_HOST}"
+        reason = (
+            f"nodegroup default-worker: machine {machine}: {NO_HOST} [no-host]"
+        )
         self.assertEqual(
             reason.replace("R-", f"{base.RELEASE}-", 1),
             self.row().status_reason,
@@ -99,7 +101,7 @@ class TreeTest(described.DescribeTestCase):
             lines[0],
         )
         self.assertTrue(lines[-1].startswith(f"Machine {machine} "), lines)
-        self.assertTrue(lines[-1].endswith(NO_HOST), lines)
+        self.assertTrue(lines[-1].endswith(f"{NO_HOST} [no-host]"), lines)
 
     def test_the_reason_stands_at_the_node_that_is_ill(self) -> None:
         machine = f"{WORKERS}-m0"

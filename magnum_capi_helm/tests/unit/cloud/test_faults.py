@@ -413,7 +413,8 @@ class DescribeTest(described.DescribeTestCase):
                 "MachineDeployment R-default-worker (nodegroup "
                 "default-worker, 1 of 2 ready): not ready",
                 f"Machine {name} (server server-{name}): not ready",
-                f"OpenStackServer {name} (ERROR): not ready: {NO_ROOM}",
+                f"OpenStackServer {name} (ERROR): not ready: {NO_ROOM} "
+                "(since 12:00 UTC) [no-host]",
             ],
             self.lines()[2:],
         )

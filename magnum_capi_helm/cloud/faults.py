@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 import dataclasses
 import functools
+import time
 from typing import Any
 
 from magnum_capi_helm import runtime
@@ -29,6 +30,8 @@ from magnum_capi_helm.status import view
 _TIMEOUT = 3.0
 #: Seconds after which one call asks no further question.
 _DEADLINE = 10.0
+#: Seconds for which CAPO may be mute about a new server.
+_MUTE = 60.0
 #: Seconds until a service is asked again after it named no fault.
 _AGAIN = 60.0
 _REFUSED = "Keystone refuses the cluster's application credential"
@@ -55,6 +58,11 @@ def ask(
     """
     asked = [questions.about_network(objects.infrastructure)]
     asked += map(questions.about_server, objects.servers)
+    asked += [
+        questions.about_needs(each)
+        for each in objects.servers
+        if time.time() - view.created_at(each) >= _MUTE
+    ]
     keys = [each for each in asked if each]
     if not keys:
         rt.faults.pop(scope, None)
@@ -167,14 +175,20 @@ def _answer(
 ) -> view.Fault:
     """Return the answer of a service of OpenStack."""
     # openstacksdk takes long to import, and most processes need none.
+    from magnum_capi_helm.cloud import server_needs
     from magnum_capi_helm.cloud import sessions
 
     session = rt.fault_sessions.get(scope)
     if session is None:
         session = sessions.cluster_session(rt.management, scope, _TIMEOUT)
     if session is None:
+        if key.service == questions.NEEDS:
+            return view.Fault(f"Authentication failed: {_REFUSED}")
         return view.Fault(unread=_REFUSED)
     rt.fault_sessions[scope] = session
+    if key.service == questions.NEEDS:
+        server = rt.management.get(kinds.OPENSTACK_SERVER, scope[0], key.id)
+        return view.Fault(server_needs.missing(session, view.spec_of(server)))
     api = sessions.proxy(session, _PROXIES[key.service])
     match key.service:
         case questions.COMPUTE:

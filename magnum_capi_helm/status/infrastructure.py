@@ -112,6 +112,8 @@ def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:
     reason = conditions.first_error(obj, _CONDITIONS, tree.Rank.CLOUD)
     question = questions.about_server(obj)
     fault = objects.fault(question)
+    if fault is None or not fault.message:
+        fault = objects.fault(questions.about_needs(obj)) or fault
     if (
         question is None
         or fault is None

@@ -18,6 +18,9 @@ BALANCERS = "Octavia"
 #: Kubernetes' events of an object, by CAPO.
 EVENTS = "Kubernetes"
 
+#: All services that a new server needs.
+NEEDS = "OpenStack"
+
 _SERVER = "OpenStackServer"
 _ERROR = "ERROR"
 _DELETE_FAILED = "InstanceDeleteFailed"
@@ -53,6 +56,19 @@ def about_server(server: view.Object | None) -> view.Question | None:
         return _about_events(server, _SERVER) if starting else None
     volume = _FAILED_VOLUME.search(ready.message)
     return view.Question(VOLUMES, volume[1]) if volume else None
+
+
+def about_needs(server: view.Object | None) -> view.Question | None:
+    """Return the question about the needs of an OpenStackServer, or None.
+
+    CAPO 0.11 to 0.14 is mute if Keystone refuses its login, and if an image,
+    a flavor or a server group does not exist (``reconcileNormal`` in
+    openstackserver_controller.go: the error comes before any condition).
+    """
+    question = about_server(server)
+    if question is None or question.service != EVENTS:
+        return None
+    return question._replace(service=NEEDS)
 
 
 def about_network(cluster: view.Object | None) -> view.Question | None:

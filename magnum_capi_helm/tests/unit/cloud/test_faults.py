@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import fixtures
 import requests_mock
 
 from magnum_capi_helm import runtime
@@ -295,6 +296,45 @@ class PortsTest(FaultsCase):
         self.assertEqual(
             "nodegroup default-worker: 1 of 2 machines ready", self.reason()
         )
+
+
+class NeedsTest(FaultsCase):
+    """Needs of a server that are gone: CAPO up to 0.14 says nothing."""
+
+    def mute(self, spec: dict[str, Any]) -> str:
+        """The reason with a server about which CAPO says nothing."""
+        self.create()
+        machine = self.capi.server_in_error("default-worker", status={})
+        name = (kinds.OPENSTACK_SERVER, base.NAMESPACE, machine)
+        self.server.patch(*name, {"spec": spec})
+        images = f"{openstack.IMAGE}/v2/images"
+        self.openstack.mocker.get(images, json={"images": []})
+        self.openstack.mocker.get(f"{images}/ubuntu-v9", status_code=404)
+        owner = f"nodegroup default-worker: machine {machine}: "
+        return self.reason().removeprefix(owner)
+
+    def test_an_image_that_is_gone(self) -> None:
+        self.assertEqual(
+            "image ubuntu-v9 does not exist or is not active: it was deleted "
+            "or hidden after the cluster was made; upgrade to a template with "
+            "another image, or ask for it to be restored [image-missing]",
+            self.mute({"image": {"filter": {"name": "ubuntu-v9"}}}),
+        )
+
+    def test_nothing_is_asked_in_the_first_minute(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch("magnum_capi_helm.cloud.faults._MUTE", 1e12)
+        )
+        self.assertEqual(
+            "nodegroup default-worker: 1 of 2 machines ready",
+            self.mute({"image": {"filter": {"name": "ubuntu-v9"}}}),
+        )
+
+    def test_a_refused_login(self) -> None:
+        self.create()
+        self.capi.server_in_error("default-worker", status={})
+        self.openstack.credentials.clear()
+        self.assertIn("[credential-refused]", self.reason())
 
 
 class NetworkTest(FaultsCase):

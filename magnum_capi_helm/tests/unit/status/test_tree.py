@@ -102,6 +102,7 @@ CODES = {
     "quota of volumes": "quota",
     "refused by a webhook": "refused",
     "server deleted by somebody": "server-deleted",
+    "server group gone": "server-group-missing",
     "server in error, its fault left out by the provider": "server-error",
     "server of a newer provider deleted by somebody": "server-deleted",
     "server that somebody stopped": "server-stopped",

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import math
-import types
 from typing import NamedTuple
 
 from magnum_capi_helm.model import requested_groups
@@ -42,7 +41,7 @@ class Expected(NamedTuple):
     rows: requested_groups.Rows
     required: Sequence[str] = ()
     addons: frozenset[str] = frozenset()
-    secrets: Mapping[str, str] = types.MappingProxyType({})
+    secrets: Mapping[str, str] = {}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import functools
-import pathlib
+from importlib import resources
 import re
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class Known(NamedTuple):
 @functools.cache
 def known() -> tuple[Known, ...]:
     """Return the known messages of messages.yaml, in order."""
-    path = pathlib.Path(__file__).with_suffix(".yaml")
+    file = resources.files("magnum_capi_helm") / "status" / "messages.yaml"
     return tuple(
         Known(
             each["code"],
@@ -52,7 +52,7 @@ def known() -> tuple[Known, ...]:
             each["fact"],
             each["advice"],
         )
-        for each in yaml.safe_load(path.read_text())
+        for each in yaml.safe_load(file.read_text(encoding="utf-8"))
     )
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 import dataclasses
 import enum
-import time
 from typing import Any, NamedTuple
 
 #: Magnum's words, from the best to the worst.
@@ -94,8 +93,8 @@ class Reason(NamedTuple):
         code = self.code or _CODES.get(self.rank, "")
         if not code:
             return ""
-        moment = time.strftime("%H:%M", time.gmtime(self.since))
-        since = f" (since {moment} UTC)" if self.since else ""
+        hours, minutes = divmod(int(self.since) // 60 % 1440, 60)
+        since = f" (since {hours:02}:{minutes:02} UTC)" if self.since else ""
         return f"{since} [{code}]"
 
 

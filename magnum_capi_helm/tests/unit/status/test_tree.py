@@ -70,7 +70,7 @@ class ToldTest(base.BaseTestCase):
         node = tree.grow("Node", "n", tree.Reason("ill", tree.Rank.NODE))
         rows = [
             (tree.Rank.PROGRESS, ""),
-            (tree.Rank.HEALTH_CHECK, "x"),
+            (tree.Rank.HEALTH_CHECK, "x [health-check]"),
         ]
         for rank, shown in rows:
             part = tree.grow(

@@ -236,6 +236,8 @@ def _is_due(
     key: view.Question, cached: tuple[float, view.Fault], now: float
 ) -> bool:
     asked, fault = cached
+    if key.service == questions.NEEDS:
+        return now - asked >= _AGAIN
     if not questions.is_lasting(key):
         return True
     return not fault.message and now - asked >= _AGAIN

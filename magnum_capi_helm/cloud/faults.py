@@ -6,7 +6,10 @@ The driver asks OpenStack with the cluster's own application credential, and
 Kubernetes for events. A fault of a server or a volume stays as it is while the
 object has the same state: the driver asks once. The service may write the
 fault later than the state, so an answer without a fault counts for a minute.
-Each poll asks anew about a load balancer or a port that does not exist yet.
+Each poll
+asks anew about a load balancer or a port that does not exist yet, and for
+events of a network that is being deleted. The needs of a server about which
+CAPO is mute are asked for once a minute.
 """
 
 from __future__ import annotations

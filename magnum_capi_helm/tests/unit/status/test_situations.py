@@ -11,6 +11,9 @@ import json
 
 from oslotest import base
 
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import documents
 
@@ -39,6 +42,28 @@ class RecordedTest(base.BaseTestCase):
                     documents.told(seen, file["workers"], file["now"]),
                     f"{name} as {shape} shows it",
                 )
+
+    def test_the_views_of_one_look_never_disagree(self) -> None:
+        for name in documents.names():
+            file = documents.load(name)
+            shapes = documents.in_every_shape(file["objects"])
+            for shape, seen in shapes.items():
+                case = f"{name} as {shape} shows it"
+                expected = cluster_status.Expected(
+                    documents.rows(file["workers"]), documents.REQUIRED
+                )
+                now = file["now"]
+                verdict = cluster_status.verdict(seen, expected, now=now)
+                root = cluster_status.grow(seen, expected, view.Clock(now))
+                shown = [each.shown_reason for each in tree.walk(root)]
+                judged = health.health(seen, now)
+                if not cluster_status.release_reason(seen):
+                    self.assertEqual(tree.told(root), verdict.reason, case)
+                if judged.status == "UNHEALTHY":
+                    self.assertTrue(any(shown), case)
+                    self.assertFalse(root.well, case)
+                if not root.well:
+                    self.assertTrue(any(shown), case)
 
     def test_all_situations_are_there(self) -> None:
         self.assertEqual(17, len(documents.names()))

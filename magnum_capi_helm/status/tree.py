@@ -140,8 +140,11 @@ class Branch:
     @property
     def shown_reason(self) -> str:
         """Return its reason, unless a part below shows the cause."""
-        is_above = self.reason.rank > Rank.UNREACHABLE
-        if is_above and worst_state(self.children) is State.NOT_READY:
+        below = (part for child in self.children for part in walk(child))
+        is_shown_below = any(
+            part.reason and part.state is State.NOT_READY for part in below
+        )
+        if is_shown_below and self.reason.rank > Rank.UNREACHABLE:
             return ""
         return self.reason.text + self.reason.ending
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import os
+import pathlib
 import socket
 import threading
+import time
 
 import fixtures
 from oslotest import base
@@ -74,6 +76,10 @@ class FileTest(meter_case.MeterCase):
 
 class ThreadTest(base.BaseTestCase):
     def test_a_thread_of_its_own_writes(self) -> None:
+        # The thread outlives the test, and may not write again.
+        self.useFixture(
+            fixtures.MonkeyPatch("magnum_capi_helm.metrics.INTERVAL", 1e6)
+        )
         directory = self.useFixture(fixtures.TempDir()).path
         written = threading.Event()
         made = metrics.Meter(directory)
@@ -86,5 +92,7 @@ class ThreadTest(base.BaseTestCase):
         with made.measure(metrics.POLL, "health"):
             pass
         self.assertTrue(written.wait(20))
+        while not any(pathlib.Path(directory).iterdir()):
+            time.sleep(0.01)
         host, pid = socket.gethostname(), os.getpid()
         self.assertIn(f'process="{host}/{pid}"', metrics.text(made))

@@ -322,8 +322,8 @@ class Follower:
 class Reader:
     """Reads the objects of releases from one management cluster.
 
-    :param whole: also read helm's revisions and infrastructure; else only
-        the objects that a health poll needs
+    :param whole: also read helm's revisions, infrastructure and addons;
+        else only the objects that a health poll needs
     :param follow_from: follow all objects when so many releases are read
     """
 
@@ -370,7 +370,7 @@ class Reader:
     ) -> dict[Scope, ReleaseObjects]:
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
         if not self._whole:
-            return self.add(releases, _CLUSTER_API + _ADDONS, fresh=fresh)
+            return self.add(releases, _CLUSTER_API, fresh=fresh)
         releases = self.add(releases, (*_CLUSTER_API, _REVISION), fresh=fresh)
         needs = {
             scope: self._needed(scope, each)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One health poll: six LISTs, which the polls of all clusters share.
+"""One health poll: four LISTs, which the polls of all clusters share.
 
 A cluster with the autoscaler needs a GET of its own every few minutes.
 

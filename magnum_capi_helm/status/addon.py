@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-import dataclasses
 import hashlib
 
 from magnum_capi_helm.status import conditions
@@ -79,14 +78,7 @@ def _branch(
     if not reason and _is_late(addon, newest, secrets, clock):
         text = "its latest change is still to be installed"
         reason = tree.Reason(text, tree.Rank.LAST)
-    branch = _grow(objects, addon["kind"], name, reason)
-    if not reason.text.startswith("Failed"):
-        return branch
-    is_needed = reason.rank is tree.Rank.ADDON
-    health = tree.UNHEALTHY if is_needed else tree.HEALTHY
-    key = branch.title.replace(" ", ".")
-    entry = tree.Entry(key, reason.text, health)
-    return dataclasses.replace(branch, entries=(entry,))
+    return _grow(objects, addon["kind"], name, reason)
 
 
 def _grow(

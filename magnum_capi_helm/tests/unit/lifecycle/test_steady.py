@@ -64,8 +64,6 @@ class HealthTest(_SteadyTest):
                 ("list", "KubeadmControlPlane"),
                 ("list", "MachineDeployment"),
                 ("list", "Machine"),
-                ("list", "HelmRelease"),
-                ("list", "Manifests"),
             },
             self.requests(),
         )

@@ -106,8 +106,12 @@ def _judge(
     """
     cluster = operation.cluster
     now = time.time()
-    result = health.health(objects, now)
+    clock = view.Clock(now)
     rows_now, nodegroups = rows.read(cluster)
+    rows_now = rows_now.known_as(objects.group_names())
+    expected = cluster_status.Expected(rows_now)
+    root = cluster_status.grow(objects, expected, clock)
+    result = health.judge(root, objects, clock)
     identity.confirm(
         operation.runtime, operation.scope, nodegroups, objects.cluster
     )
@@ -115,10 +119,8 @@ def _judge(
     if not cluster.status.endswith("_COMPLETE"):
         seconds = 0
     if objects.cluster is not None and rows.action(cluster.status) != "DELETE":
-        rows_now = rows_now.known_as(objects.group_names())
         # Magnum saves the cluster after this poll, but not its groups.
-        expected = cluster_status.Expected(rows_now)
-        verdict = cluster_status.verdict(objects, expected, now=now)
+        verdict = cluster_status.judge(root, objects, expected, clock)
         status_writer.save_observed(cluster, nodegroups, verdict)
         observed = operations.Observed(nodegroups, rows_now, objects)
         if autoscaler_counts.chosen(cluster, observed):
@@ -129,7 +131,7 @@ def _judge(
     if objects.autoscaled():
         seconds = min(seconds, _AUTOSCALER_SECONDS)
         stopped = autoscaler_counts.stopped_reason(operation)
-        notes = autoscaler.health(objects, stopped, view.Clock(now))
+        notes = autoscaler.health(objects, stopped, clock)
         result = dataclasses.replace(result, reason=result.reason | notes)
     # A certificate is no illness. The text of the warning changes by the day.
     warning = replacement.expiry_warning(objects, now)

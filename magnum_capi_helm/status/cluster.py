@@ -93,7 +93,16 @@ def verdict(
     :param now: seconds since 1970
     """
     clock = view.Clock(now)
-    root = grow(objects, expected, clock)
+    return judge(grow(objects, expected, clock), objects, expected, clock)
+
+
+def judge(
+    root: tree.Branch,
+    objects: view.View,
+    expected: Expected,
+    clock: view.Clock,
+) -> Verdict:
+    """Return the verdict that a tree of the objects shows."""
     rows = expected.rows
     plane_machines = objects.control_plane_machines()
     return Verdict(

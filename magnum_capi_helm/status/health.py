@@ -42,6 +42,14 @@ def health(objects: view.View, now: float) -> Health:
 
     :param now: seconds since 1970
     """
+    clock = view.Clock(now)
+    rows = requested_groups.Rows("", objects.release, ())
+    root = cluster.grow(objects, cluster.Expected(rows), clock)
+    return judge(root, objects, clock)
+
+
+def judge(root: tree.Branch, objects: view.View, clock: view.Clock) -> Health:
+    """Return the health that a tree of the objects shows."""
     if objects.cluster is None:
         text = (
             f"the Cluster object {objects.release} is not on the management "
@@ -50,9 +58,6 @@ def health(objects: view.View, now: float) -> Health:
         return Health(UNKNOWN, {"cluster": text})
     if view.deleting(objects.cluster):
         return Health(UNKNOWN, {"cluster": "being deleted"})
-    clock = view.Clock(now)
-    rows = requested_groups.Rows("", objects.release, ())
-    root = cluster.grow(objects, cluster.Expected(rows), clock)
     entries = _shortened([e for part in tree.walk(root) for e in part.entries])
     worst = max((each.health for each in entries), key=tree.HEALTHS.index)
     if conditions.paused(objects.cluster):

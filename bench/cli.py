@@ -102,6 +102,13 @@ def _add_run(commands: Any) -> None:
         "--projects", type=int, default=20, help="namespaces of the clusters"
     )
     run.add_argument(
+        "--ill-every",
+        type=int,
+        default=50,
+        help="of so many clusters, one has an ill worker and one an ill "
+        "control plane; at least 8",
+    )
+    run.add_argument(
         "--restricted",
         action="store_true",
         help="drivers have the user of the shipped permissions (default: an "
@@ -173,6 +180,7 @@ def _run(given: argparse.Namespace) -> int:
     if strange:
         raise SystemExit(f"--kinds {strange}: known are {kinds.ALL}")
     members.PROJECTS = given.projects
+    members.ILL_EVERY = given.ill_every
     plan = measuring.Plan(
         kinds=given.kinds,
         clusters=given.clusters,

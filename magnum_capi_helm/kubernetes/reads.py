@@ -183,6 +183,9 @@ _INFRASTRUCTURE = (_OPENSTACK_CLUSTER, _OPENSTACK_MACHINE, _OPENSTACK_SERVER)
 _HELM_RELEASE = Query(kinds.HELM_RELEASE, _CHART)
 _MANIFESTS = Query(kinds.MANIFESTS, _CHART)
 _ADDONS = (_HELM_RELEASE, _MANIFESTS)
+#: Seconds for which health polls share a read of addons: a cluster has a dozen
+#: of them, and they rarely change.
+_ADDONS_AGE = 60.0
 #: Machines and their servers.
 MACHINES = (_MACHINE, _OPENSTACK_MACHINE, _OPENSTACK_SERVER)
 #: Objects that a read leaves out if the verdict does not need them.
@@ -322,8 +325,8 @@ class Follower:
 class Reader:
     """Reads the objects of releases from one management cluster.
 
-    :param whole: also read helm's revisions, infrastructure and addons;
-        else only the objects that a health poll needs
+    :param whole: also read helm's revisions and infrastructure; else only
+        the objects that a health poll needs
     :param follow_from: follow all objects when so many releases are read
     """
 
@@ -338,6 +341,11 @@ class Reader:
         self._whole = whole
         self._follow_from = follow_from
         self._followers: dict[Query, Follower] = {}
+        #: Addons that a health poll has read, of which releases, and until
+        #: when they are good enough.
+        self._addons: Mapping[Query, Mapping[Scope, Items]] = {}
+        self._addons_of: Collection[Scope] = ()
+        self._addons_until = 0.0
         #: Queries that may not be read in all namespaces: when to try again.
         self._one_by_one: dict[Query, float] = {}
         #: Namespaces that the last read for polls was not allowed to read.
@@ -370,7 +378,8 @@ class Reader:
     ) -> dict[Scope, ReleaseObjects]:
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
         if not self._whole:
-            return self.add(releases, _CLUSTER_API, fresh=fresh)
+            releases = self.add(releases, _CLUSTER_API, fresh=fresh)
+            return releases if fresh else self._with_addons(releases)
         releases = self.add(releases, (*_CLUSTER_API, _REVISION), fresh=fresh)
         needs = {
             scope: self._needed(scope, each)
@@ -386,6 +395,17 @@ class Reader:
             }
             releases |= self.add(mine, queries, fresh=fresh)
         return releases
+
+    def _with_addons(
+        self, releases: Mapping[Scope, ReleaseObjects]
+    ) -> dict[Scope, ReleaseObjects]:
+        """Return the releases with addons that are a minute old at most."""
+        is_known = set(releases) <= set(self._addons_of)
+        if not is_known or time.monotonic() >= self._addons_until:
+            self._addons = self._read(_ADDONS, releases, fresh=False)
+            self._addons_of = set(releases)
+            self._addons_until = time.monotonic() + _ADDONS_AGE
+        return _merged(releases, self._addons)
 
     def _needed(
         self, scope: Scope, objects: ReleaseObjects
@@ -418,13 +438,7 @@ class Reader:
         """Return the releases with the objects of some more queries."""
         if not releases:
             return {}
-        by_query = self._read(queries, releases, fresh)
-        result = {}
-        for scope, objects in releases.items():
-            more = {q: each.get(scope, ()) for q, each in by_query.items()}
-            items = {**objects.items, **more}
-            result[scope] = dataclasses.replace(objects, items=items)
-        return result
+        return _merged(releases, self._read(queries, releases, fresh))
 
     def _read(
         self, queries: Sequence[Query], scopes: Collection[Scope], fresh: bool
@@ -480,6 +494,23 @@ class Reader:
         return query.scan(
             self._management, namespace, releases, cached=cached
         )[0]
+
+
+def _merged(
+    releases: Mapping[Scope, ReleaseObjects],
+    more: Mapping[Query, Mapping[Scope, Items]],
+) -> dict[Scope, ReleaseObjects]:
+    """Return the releases with some more objects."""
+    return {
+        scope: dataclasses.replace(
+            objects,
+            items={
+                **objects.items,
+                **{query: each.get(scope, ()) for query, each in more.items()},
+            },
+        )
+        for scope, objects in releases.items()
+    }
 
 
 def complete(

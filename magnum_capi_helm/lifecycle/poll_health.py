@@ -2,6 +2,8 @@
 
 """One health poll: four LISTs, which the polls of all clusters share.
 
+Once a minute, it also lists the addons.
+
 A cluster with the autoscaler needs a GET of its own every few minutes.
 
 1. Read the objects. If neither the row nor an object has changed, the health

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+import dataclasses
 import hashlib
 
 from magnum_capi_helm.status import conditions
@@ -63,8 +64,7 @@ def branch(
 
 def _order(addon: tree.Branch) -> tuple[bool, bool, str]:
     """Sort missing addons first, then failed ones: they explain more."""
-    failed = addon.reason.text.startswith("Failed")
-    return addon.kind != "addon", not failed, addon.name
+    return addon.kind != "addon", not addon.entries, addon.name
 
 
 def _branch(
@@ -78,7 +78,14 @@ def _branch(
     if not reason and _is_late(addon, newest, secrets, clock):
         text = "its latest change is still to be installed"
         reason = tree.Reason(text, tree.Rank.LAST)
-    return _grow(objects, addon["kind"], name, reason)
+    branch = _grow(objects, addon["kind"], name, reason)
+    if view.status_of(addon).get("phase") != "Failed":
+        return branch
+    is_needed = reason.rank is tree.Rank.ADDON
+    health = tree.UNHEALTHY if is_needed else tree.HEALTHY
+    key = branch.title.replace(" ", ".")
+    entry = tree.Entry(key, reason.text, health)
+    return dataclasses.replace(branch, entries=(entry,))
 
 
 def _grow(

@@ -143,9 +143,9 @@ class ReadTest(reads_case.ReadsTestCase):
         )
         self.assertNotIn("one by one", log.output)
 
-    def test_health_takes_four_lists(self) -> None:
+    def test_health_takes_six_lists(self) -> None:
         self.observe(whole=False)
-        self.assertEqual(4, len(self.asked))
+        self.assertEqual(6, len(self.asked))
 
     def test_revisions_that_were_superseded_are_not_asked_for(self) -> None:
         record = {

@@ -98,7 +98,7 @@ class FollowTest(ScaledTestCase):
         with self.saves() as saved:
             self.health_poll()
         self.assertEqual([], [each for each in saved if "nodegroup" in each])
-        self.assertLessEqual(len(self.management.requests), 4)
+        self.assertLessEqual(len(self.management.requests), 6)
 
     def test_a_poll_that_died_in_between_is_made_up_for(self) -> None:
         before = self.count()
@@ -293,7 +293,7 @@ class RunningTest(ScaledTestCase):
     def test_a_poll_takes_one_request_more(self) -> None:
         self.management.requests.clear()
         self.health_poll()
-        self.assertEqual(5, len(self.management.requests))
+        self.assertEqual(7, len(self.management.requests))
 
     def test_an_unreadable_deployment_is_unknown(self) -> None:
         self.management.fail(

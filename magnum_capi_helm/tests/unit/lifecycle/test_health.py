@@ -31,11 +31,11 @@ class HealthTest(base.FlowTestCase):
             row.health_status_reason,
         )
 
-    def test_a_poll_takes_at_most_four_requests(self) -> None:
+    def test_a_poll_takes_at_most_six_requests(self) -> None:
         self.complete()
         self.management.requests.clear()
         self.health_poll()
-        self.assertLessEqual(len(self.management.requests), 4)
+        self.assertLessEqual(len(self.management.requests), 6)
 
     def test_a_group_that_is_not_available_is_unhealthy(self) -> None:
         self.complete()

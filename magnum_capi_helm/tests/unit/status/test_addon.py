@@ -10,6 +10,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.status import addon
+from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import provider_objects
@@ -170,3 +171,20 @@ class PausedTest(base.BaseTestCase):
             seen = releases.complete(shape, **changes)
             self.assertEqual(reason, releases.verdict(seen).reason)
         self.assertEqual(f"addon ccm-openstack: {paused}", told(ccm))
+
+
+class HealthTest(base.BaseTestCase):
+    def test_an_addon_that_failed_has_an_entry(self) -> None:
+        rows = [
+            (cni(failure="no chart"), "UNHEALTHY", "addon.cni-calico"),
+            (
+                provider_objects.addon("monitoring", "Failed", "no chart"),
+                "HEALTHY",
+                "addon.monitoring",
+            ),
+        ]
+        for made, word, key in rows:
+            seen = releases.complete(shapes.V1BETA2, addons=(made,))
+            found = health.health(seen, shapes.NOW)
+            self.assertEqual(word, found.status)
+            self.assertIn("Failed: no chart", found.reason[key])

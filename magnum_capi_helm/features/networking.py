@@ -93,17 +93,11 @@ def node_ranges(cluster: cluster_spec.Cluster) -> tuple[str, ...]:
     return cluster.network.subnet_cidrs
 
 
-def _called(cluster: cluster_spec.Cluster, label: labels.Label[Any]) -> str:
-    """Return the label's name, or the alias that the user gave."""
-    setting = cluster.labels.given(label)
-    return setting[0] if setting else label.name
-
-
 def _named_ranges(cluster: cluster_spec.Cluster) -> Iterator[tuple[str, str]]:
     """Yield each range with the name of its label or field."""
     for label in (PODS, SERVICES):
         for each in cluster.labels[label]:
-            yield _called(cluster, label), each
+            yield cluster.labels.called(label), each
     network = cluster.network
     if is_made(network):
         name = FIXED_SUBNET_CIDR.name
@@ -128,10 +122,10 @@ def _check_overlap(cluster: cluster_spec.Cluster) -> None:
 
 def _check_families(cluster: cluster_spec.Cluster) -> None:
     pods, services = cluster.labels[PODS], cluster.labels[SERVICES]
-    name, cidrs = _called(cluster, PODS), ", ".join(pods)
+    name, cidrs = cluster.labels.called(PODS), ", ".join(pods)
     if len(pods) != len(services):
         raise errors.InvalidInput(
-            f"{name} and {_called(cluster, SERVICES)} differ in their IP "
+            f"{name} and {cluster.labels.called(SERVICES)} differ in their IP "
             "versions: give both IPv4 alone, or both IPv4 and IPv6. They are "
             f"{cidrs}, and {', '.join(services)}"
         )
@@ -159,7 +153,7 @@ def _check_room(cluster: cluster_spec.Cluster) -> None:
     wanted = 1 + sum(max(each.count, each.maximum or 0) for each in groups)
     if wanted > room:
         raise errors.InvalidInput(
-            f"{_called(cluster, PODS)} has room for {room} nodes of a "
+            f"{cluster.labels.called(PODS)} has room for {room} nodes of a "
             f"/{block} each, and the cluster can have {wanted} with the one "
             f"that an upgrade adds: give a larger network. It is {pods}"
         )

@@ -46,7 +46,7 @@ def one_of(words: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most like this one, as a hint, or ""."""
-    nearest = difflib.get_close_matches(name, sorted(known), n=1)
+    nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.7)
     return f" (did you mean {nearest[0]}?)" if nearest else ""
 
 

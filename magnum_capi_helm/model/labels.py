@@ -135,6 +135,10 @@ class Values:
         """Return the name and text under which a user gave the label."""
         return self.settings.get(label.name)
 
+    def called(self, label: Label[Any]) -> str:
+        """Return the label's name, or the alias that a user gave."""
+        return (self.given(label) or (label.name,))[0]
+
     def lasting(self, names: Iterable[str]) -> Values:
         """Return the values with labels that can't be changed any more."""
         return dataclasses.replace(self, fixed=frozenset(names))

@@ -159,7 +159,10 @@ def _check_bounds(row: Any, minimum: int, maximum: int) -> None:
     elif count < minimum:
         wrong = f"node_count {count} is below min_node_count {minimum}"
     elif count > maximum:
-        wrong = f"node_count {count} is above max_node_count {maximum}"
+        wrong = (
+            f"node_count {count} is above max_node_count {maximum}: resize "
+            "the nodegroup first"
+        )
     else:
         return
     raise errors.InvalidInput(

@@ -89,12 +89,14 @@ def check_extra(group: labels.Values, cloud: catalogue.Cloud) -> None:
 
     :raises InvalidInput: not there, or several have that name
     """
-    with errors.in_field(f"label {networking.SECURITY_GROUPS.name}"):
-        for ref in group[networking.SECURITY_GROUPS]:
-            cloud.security_group(ref)
-    with errors.in_field(f"label {networking.EXTRA_NETWORKS.name}"):
-        for ref in group[networking.EXTRA_NETWORKS]:
-            cloud.network(ref)
+    for label, find in (
+        (networking.SECURITY_GROUPS, cloud.security_group),
+        (networking.EXTRA_NETWORKS, cloud.network),
+    ):
+        field = f"label {group.called(label)} (spaces separate names)"
+        with errors.in_field(field):
+            for ref in group[label]:
+                find(ref)
 
 
 def _check_families(

@@ -116,7 +116,10 @@ class BoundsTest(base.BaseTestCase):
         self.assertEqual((1, None), (off.minimum, off.maximum))
 
     def test_bounds_that_leave_the_count_out_are_refused(self) -> None:
-        above = "node_count 2 is above max_node_count 1"
+        above = (
+            "node_count 2 is above max_node_count 1: resize the nodegroup "
+            "first"
+        )
         below = "node_count 2 is below min_node_count 3"
         crossed = "min_node_count 5 is above max_node_count 3"
         rows: list[tuple[tuple[Any, ...], str]] = [

@@ -237,12 +237,20 @@ class RefusedTest(NetworkTestCase):
         self.assertEqual(("192.168.1.0/24",), chosen.subnet_cidrs)
 
     def test_an_extra_network_that_is_not_there(self) -> None:
-        error = self.assertRaises(
-            errors.InvalidInput,
-            network.check_extra,
-            specs.parsed({"extra_network_names": "private nowhere"}),
-            self.cloud,
-        )
-        self.assertRegex(
-            str(error), "^label extra_network_names: .* no such .* 'nowhere'$"
-        )
+        for label, text, missing in (
+            ("extra_network_names", "private nowhere", "nowhere"),
+            ("extra_network_name", "nowhere", "nowhere"),
+            ("extra_network_names", "Storage Net", "Storage"),
+        ):
+            error = self.assertRaises(
+                errors.InvalidInput,
+                network.check_extra,
+                specs.parsed({label: text}),
+                self.cloud,
+            )
+            self.assertEqual(
+                f"label {label} (spaces separate names): there is no such "
+                "network; choose one of `openstack network list`. It is "
+                f"'{missing}'",
+                str(error),
+            )

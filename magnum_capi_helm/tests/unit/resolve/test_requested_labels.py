@@ -61,6 +61,11 @@ class WithoutEffectTest(oslotest_base.BaseTestCase):
                 "node_label",
                 "label 'node_label' is not known (did you mean node_labels?)",
             ),
+            # The nearest one is about something else.
+            (
+                "api_server_load_balancer_enabled",
+                "label 'api_server_load_balancer_enabled' is not known",
+            ),
             ("y" * 200, f"label '{'y' * 95}...' is not known"),
         ):
             self.assertEqual(text, self.refused({name: "x"}))

@@ -155,8 +155,9 @@ API: bad_inputs.Table = {
         options={"api_load_balancer": "requested"},
     ),
     "a security group that is not there": bad_inputs.Input(
-        "label extra_security_groups: there is no such security group; choose "
-        "one of `openstack security group list`. It is 'db'",
+        "label extra_security_groups (spaces separate names): there is no "
+        "such security group; choose one of `openstack security group list`. "
+        "It is 'db'",
         labels={"extra_security_groups": "web db"},
     ),
     "a flavor of no load balancer": bad_inputs.Input(

@@ -183,6 +183,7 @@ def _seen(found: dict[str, list[view.Object]]) -> view.View:
         infrastructure=found["OpenStackCluster"][0],
         infra_machines=tuple(found["OpenStackMachine"]),
         servers=tuple(found["OpenStackServer"]),
+        clock=view.Clock(shapes.NOW),
     )
 
 
@@ -196,8 +197,8 @@ def _told(seen: view.View) -> tuple[object, ...]:
     expected = cluster_status.Expected(rows, releases.REQUIRED)
     return (
         releases.verdict(seen, rows, addons=frozenset()),
-        health.health(seen, shapes.NOW),
-        cluster_status.grow(seen, expected, view.Clock(shapes.NOW)),
+        health.health(seen),
+        cluster_status.grow(seen, expected),
     )
 
 

@@ -17,7 +17,7 @@ import random
 import socket
 import threading
 import time
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 import uuid
 
 from oslo_log import log
@@ -71,9 +71,24 @@ _PLANNERS = 3
 LOG = log.getLogger(__name__)
 
 Scope: TypeAlias = location.Scope
+
+
+class Question(NamedTuple):
+    """The fault of one object, as one service knows it.
+
+    :ivar id: of a server or volume; the name of another object
+    :ivar state: of the object: a new state is a new question; its kind, if
+        the question is for its events
+    """
+
+    service: str
+    id: str
+    state: str = ""
+
+
 #: Faults that CAPO does not report, with the time of the request (monotonic
 #: seconds).
-Faults: TypeAlias = dict[view.Question, tuple[float, view.Fault]]
+Faults: TypeAlias = dict[Question, tuple[float, view.Fault]]
 
 
 class Runtime:

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import functools
-from importlib import resources
 from typing import Any, NamedTuple
-
-import yaml
 
 from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 
@@ -68,8 +66,7 @@ def identity(obj: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
 @functools.cache
 def table() -> tuple[Row, ...]:
     """Return the content of ``patches.yaml``."""
-    file = resources.files("magnum_capi_helm") / "patches.yaml"
-    entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+    entries = encoding.package_data("patches.yaml")
     return tuple(_row(**entry) for entry in entries)
 
 

@@ -328,8 +328,7 @@ def _control_plane_nodes(management: client.Client) -> str:
     if not nodes:
         return "unknown: it shows no control plane node"
     ready = sum(
-        any(each.well for each in conditions.listed(by_type, ["Ready"]))
-        for by_type in map(conditions.v1beta1, nodes)
+        by_type["Ready"].well for by_type in map(conditions.v1beta1, nodes)
     )
     text = f"{ready} of {len(nodes)} control plane nodes are ready"
     if ready < _MEMBERS:

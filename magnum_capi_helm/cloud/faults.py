@@ -14,19 +14,19 @@ CAPO is mute are asked for once a minute.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 import dataclasses
 import functools
 import time
 from typing import Any
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import questions
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import messages
-from magnum_capi_helm.status import questions
 from magnum_capi_helm.status import view
 
 #: Seconds for one request to a service.
@@ -42,6 +42,8 @@ _LATE = "it takes too long to answer"
 _WARNING = "Warning"
 #: The first version of Cinder that selects messages by resource.
 _MESSAGES = "3.5"
+#: A question that was not asked yet: when, and the answer.
+_NEVER = 0.0, view.Fault()
 #: Name of a service in sessions.
 _PROXIES = {
     questions.COMPUTE: "compute",
@@ -59,14 +61,13 @@ def ask(
 
     :param objects: of one cluster
     """
-    asked = [questions.about_network(objects.infrastructure)]
-    asked += map(questions.about_server, objects.servers)
-    asked += [
-        questions.about_needs(each)
-        for each in objects.servers
-        if time.time() - view.created_at(each) >= _MUTE
+    keys = [
+        question
+        for obj, question in _questions(objects)
+        if question.service != questions.NEEDS
+        or time.time() - view.created_at(obj) >= _MUTE
     ]
-    keys = [each for each in asked if each]
+    keys.sort(key=lambda key: key.service == questions.NEEDS)
     if not keys:
         rt.faults.pop(scope, None)
         rt.fault_sessions.pop(scope, None)
@@ -87,22 +88,41 @@ def added(
 ) -> view.View:
     """Return the view with the faults in the cache. No request is sent."""
     cached = rt.faults.get(scope, {})
-    faults = {key: fault for key, (_, fault) in cached.items()}
+    faults: dict[str, view.Fault] = {}
+    for obj, question in _questions(objects):
+        service, (_, fault) = question.service, cached.get(question, _NEVER)
+        if fault.unread and service in _PROXIES:
+            words = f"{service} could not be asked: {fault.unread}"
+            faults[view.name_of(obj)] = view.Fault(unread=words)
+        # A fault from before the deletion of an object does not hinder it.
+        is_old = 0 < fault.since < view.deleted_at(obj)
+        if fault.message and not is_old:
+            faults.setdefault(view.name_of(obj), fault)
     return dataclasses.replace(objects, faults=faults)
 
 
-def are_settled(objects: view.View) -> bool:
+def _questions(
+    objects: view.View,
+) -> Iterator[tuple[view.Object, runtime.Question]]:
+    """Yield objects, each with its questions, the best first."""
+    if network := objects.infrastructure:
+        yield from ((network, e) for e in questions.about_network(network))
+    for each in objects.servers:
+        yield from ((each, e) for e in questions.about_server(each))
+
+
+def are_settled(rt: runtime.Runtime, scope: location.Scope) -> bool:
     """Return whether no other answer can come while objects stay the same."""
     return all(
         fault.message and questions.is_lasting(key)
-        for key, fault in objects.faults.items()
+        for key, (_, fault) in rt.faults.get(scope, {}).items()
     )
 
 
 def _read(
     rt: runtime.Runtime,
     scope: location.Scope,
-    keys: Iterable[view.Question],
+    keys: Iterable[runtime.Question],
 ) -> runtime.Faults:
     """Ask until the deadline; keep the reason if a service does not answer.
 
@@ -123,7 +143,7 @@ def _read(
 
 
 def _fault(
-    rt: runtime.Runtime, scope: location.Scope, key: view.Question
+    rt: runtime.Runtime, scope: location.Scope, key: runtime.Question
 ) -> view.Fault:
     try:
         if key.service == questions.EVENTS:
@@ -136,7 +156,7 @@ def _fault(
 
 
 def _event(
-    rt: runtime.Runtime, scope: location.Scope, key: view.Question
+    rt: runtime.Runtime, scope: location.Scope, key: runtime.Question
 ) -> view.Fault:
     """Return CAPO's last event about an object, if it warns."""
     management = rt.management
@@ -174,7 +194,7 @@ def _time(event: view.Object) -> str:
 
 
 def _answer(
-    rt: runtime.Runtime, scope: location.Scope, key: view.Question
+    rt: runtime.Runtime, scope: location.Scope, key: runtime.Question
 ) -> view.Fault:
     """Return the answer of a service of OpenStack."""
     # openstacksdk takes long to import, and most processes need none.
@@ -236,7 +256,7 @@ def _balancer_fault(octavia: Any, name: str) -> view.Fault:
 
 
 def _is_due(
-    key: view.Question, cached: tuple[float, view.Fault], now: float
+    key: runtime.Question, cached: tuple[float, view.Fault], now: float
 ) -> bool:
     asked, fault = cached
     if key.service == questions.NEEDS:

@@ -228,6 +228,7 @@ class ReleaseObjects:
             infrastructure=self._decode_one(_OPENSTACK_CLUSTER),
             infra_machines=self._decode(_OPENSTACK_MACHINE),
             servers=self._decode(_OPENSTACK_SERVER),
+            clock=view.Clock(time.time()),
         )
 
     def infrastructure(self) -> view.View:

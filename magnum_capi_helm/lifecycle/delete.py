@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 import contextlib
-import time
 from typing import Any
 
 from oslo_log import log
@@ -92,23 +91,25 @@ def _begin(operation: operations.Operation) -> None:
     _uninstall_under_lease(operation)
 
 
-def step(operation: operations.Operation) -> machine_status.Waiting | None:
+def step(operation: operations.Operation) -> str:
     """Take the next step of a deletion.
 
     Every conductor polls. One that comes after another has finished finds
     nothing, and makes no object that would stay.
 
-    :returns: the objects that the deletion waits for; None: nothing is left
+    :returns: the objects that the deletion waits for, then "; " and reasons;
+        empty: nothing is left. It makes progress when the objects change:
+        their words are the same for the same objects, without "; "
     :raises CapiHelmError: the deletion can't go on this time
     """
     if rows.fresh(operation.context, operation.cluster) is None:
-        return None
+        return ""
     operation.check_not_queued()
     with operation.queued(_uninstall_under_lease):
         return _step(operation)
 
 
-def _step(operation: operations.Operation) -> machine_status.Waiting | None:
+def _step(operation: operations.Operation) -> str:
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
     verified = _verify_location(operation)
     rt.maintenance.check()
@@ -116,7 +117,7 @@ def _step(operation: operations.Operation) -> machine_status.Waiting | None:
         _delete_without_namespace(operation, verified)
         certificates.delete_forgotten(operation.context, cluster)
         rt.forget(scope)
-        return None
+        return ""
     with _guarded(operation):
         if waiting := _remove(operation):
             return waiting
@@ -128,7 +129,7 @@ def _step(operation: operations.Operation) -> machine_status.Waiting | None:
         identity.record_gone(scope[1], rows.all_groups(cluster))
     rt.leases.delete(*scope)
     rt.forget(scope)
-    return None
+    return ""
 
 
 def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
@@ -256,14 +257,13 @@ def _uninstall(operation: operations.Operation) -> None:
         helm_run.uninstall(operation)
 
 
-def _remove(operation: operations.Operation) -> machine_status.Waiting | None:
+def _remove(operation: operations.Operation) -> str:
     """Remove all but the Secrets; return the objects that are still there."""
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
     _uninstall(operation)
     capi_cluster = rt.management.get(kinds.CLUSTER, *scope)
     if capi_cluster is None:
-        kept = _delete_kept(operation)
-        waiting = machine_status.Waiting(kept) if kept else None
+        waiting = _delete_kept(operation)
     else:
         waiting = _remove_machines(operation, capi_cluster)
     if waiting:
@@ -274,7 +274,7 @@ def _remove(operation: operations.Operation) -> machine_status.Waiting | None:
     if waiting:
         return waiting
     if capi_cluster is not None:
-        return _waiting(
+        return _joined(
             "network still to be deleted",
             _network_problem(rt, scope),
             validity.deletion_problem(operation, "network"),
@@ -282,16 +282,16 @@ def _remove(operation: operations.Operation) -> machine_status.Waiting | None:
         )
     if left:
         LOG.warning("Deletion of cluster %s goes on: %s", cluster.uuid, left)
-    return None
+    return ""
 
 
-def _waiting(left: str, *reasons: str) -> machine_status.Waiting:
-    return machine_status.Waiting(left, "; ".join(filter(None, reasons)))
+def _joined(*texts: str) -> str:
+    return "; ".join(filter(None, texts))
 
 
 def _remove_machines(
     operation: operations.Operation, capi_cluster: client.Object
-) -> machine_status.Waiting | None:
+) -> str:
     """Return the machines that Cluster API still has to delete."""
     rt, scope = operation.runtime, operation.scope
     if not view.deleting(capi_cluster):
@@ -300,16 +300,14 @@ def _remove_machines(
         rt.management.delete(kinds.CLUSTER, *scope)
     objects = reads.complete(rt.management, scope, reads.MACHINES).decode()
     if not objects.machines:
-        return None
+        return ""
     rotation_machines.remove_hook(operation, objects.machines)
     faults.ask(rt, scope, objects)
     objects = faults.added(rt, scope, objects)
-    waiting = machine_status.remaining(
-        objects.machines, objects, view.Clock(time.time())
-    )
+    waiting = machine_status.remaining(objects.machines, objects)
     progress: Hashable = tuple(sorted(map(view.name_of, objects.machines)))
     problem = validity.deletion_problem(operation, progress)
-    return _waiting(waiting.left, waiting.why, problem)
+    return _joined(waiting, problem)
 
 
 def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
@@ -339,7 +337,7 @@ def _remove_secrets(operation: operations.Operation) -> None:
 
 def _clean(
     operation: operations.Operation,
-) -> tuple[machine_status.Waiting | None, str]:
+) -> tuple[str, str]:
     """Delete cloud resources, once no machine is left.
 
     :returns: the objects that the deletion waits for, and those that it
@@ -348,16 +346,15 @@ def _clean(
     :raises CloudUnreachable: Keystone does not answer
     """
     if not _is_driver_responsible(operation):
-        return None, ""
+        return "", ""
     outcome = _sweep(operation)
     limit = conf.CONF.capi_helm.cleanup_timeout * 60
     age = operation.runtime.ages.age(
         operation.scope, "leftovers", outcome.looks
     )
     if outcome.done or age >= limit:
-        return None, str(outcome)
-    left = outcome.remaining or _UNKNOWN
-    return machine_status.Waiting(left, outcome.reasons), ""
+        return "", str(outcome)
+    return _joined(outcome.remaining or _UNKNOWN, outcome.reasons), ""
 
 
 def _is_driver_responsible(operation: operations.Operation) -> bool:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import time
 from typing import Any
 
 from magnum_capi_helm.cloud import credential_secret
@@ -64,12 +63,11 @@ class Describer:
         # The summary is that of the polls.
         state = observed_state.judge(operation, snapshot, read_all=True)
         objects = faults.added(runtime, scope, whole.decode())
-        clock = view.Clock(time.time())
         error = self._credential_error(operation)
         silent = "Keystone, or the management cluster,"
         parts = [
             _release(objects, _chart_version(state)),
-            cluster_status.grow(objects, state.expected, clock),
+            cluster_status.grow(objects, state.expected),
             tree.Branch("Lease", release, note=_lease_holder(operation)),
             _asked("credential", names.credentials(release), error, silent),
         ]

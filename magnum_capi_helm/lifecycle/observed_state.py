@@ -154,7 +154,9 @@ class ObservedState(operations.Observed):
             or self.is_behind
             or self.has_drifted
             or self.has_undecided_group
-            or not faults.are_settled(self.view)
+            or not faults.are_settled(
+                self.operation.runtime, self.operation.scope
+            )
         ):
             return 0.0
         return min(self.seconds_left, self.verdict.valid_until - time.time())
@@ -168,7 +170,7 @@ class ObservedState(operations.Observed):
         """
         if rows.action(self.row.status) == "CREATE" or self.is_behind:
             return None
-        return replacement.latest_mark(self.view, time.time())
+        return replacement.latest_mark(self.view)
 
     @property
     def new_mark(self) -> replacement.Mark | None:
@@ -239,7 +241,7 @@ def judge(
         objects,
         operation,
         expected,
-        cluster_status.verdict(objects, expected, now=time.time()),
+        cluster_status.verdict(objects, expected),
         snapshot.version,
         releases.read_stored(runtime, scope).desired if read_all else None,
     )

@@ -16,7 +16,6 @@ A cluster with the autoscaler needs a GET of its own every few minutes.
 from __future__ import annotations
 
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
@@ -107,22 +106,20 @@ def _judge(
         object changes; 0: the next poll has to judge again
     """
     cluster = operation.cluster
-    now = time.time()
-    clock = view.Clock(now)
     rows_now, nodegroups = rows.read(cluster)
     rows_now = rows_now.known_as(objects.group_names())
     expected = cluster_status.Expected(rows_now)
-    root = cluster_status.grow(objects, expected, clock)
-    result = health.judge(root, objects, clock)
+    root = cluster_status.grow(objects, expected)
+    result = health.judge(root, objects)
     identity.confirm(
         operation.runtime, operation.scope, nodegroups, objects.cluster
     )
-    seconds = result.valid_until - now
+    seconds = result.valid_until - objects.clock.now
     if not cluster.status.endswith("_COMPLETE"):
         seconds = 0
     if objects.cluster is not None and rows.action(cluster.status) != "DELETE":
         # Magnum saves the cluster after this poll, but not its groups.
-        verdict = cluster_status.judge(root, objects, expected, clock)
+        verdict = cluster_status.judge(root, objects, expected)
         status_writer.save_observed(cluster, nodegroups, verdict)
         observed = operations.Observed(nodegroups, rows_now, objects)
         if autoscaler_counts.chosen(cluster, observed):
@@ -133,10 +130,10 @@ def _judge(
     if objects.autoscaled():
         seconds = min(seconds, _AUTOSCALER_SECONDS)
         stopped = autoscaler_counts.stopped_reason(operation)
-        notes = autoscaler.health(objects, stopped, clock)
+        notes = autoscaler.health(objects, stopped)
         result = dataclasses.replace(result, reason=result.reason | notes)
     # A certificate is no illness. The text of the warning changes by the day.
-    warning = replacement.expiry_warning(objects, now)
+    warning = replacement.expiry_warning(objects)
     if warning and result.status != health.UNKNOWN:
         reason = {**result.reason, "certificates": warning}
         result = dataclasses.replace(result, reason=reason)

@@ -398,7 +398,7 @@ def _delete(context: Any, row: Any) -> None:
             operation = operations.Operation(context, row, runtime)
             waiting = delete.step(operation)
         else:
-            waiting = None
+            waiting = ""
             _forget_interrupted_create(context, row)
     except errors.LeaseHeld:
         raise
@@ -411,7 +411,7 @@ def _delete(context: Any, row: Any) -> None:
         )
         raise
     if waiting:
-        _save_waiting(context, row, waiting.text, operation)
+        _save_waiting(context, row, waiting, operation)
     # Another conductor may have been quicker: Magnum removes a row once.
     elif rows.fresh(context, row) is not None:
         LOG.info("cluster %s is deleted", row.uuid)
@@ -481,9 +481,10 @@ def resume_deletion(operation: operations.Operation) -> None:
         # Another conductor was quicker, or the user asked again.
         return
     before = (row.status_reason or "").removeprefix(observed_state.LATE)
-    if waiting and waiting.has_left_of(before):
-        status_writer.save_reason(row, f"{observed_state.LATE}{waiting.text}")
+    left, left_before = (e.partition("; ")[0] for e in (waiting, before))
+    if waiting and left == left_before:
+        status_writer.save_reason(row, f"{observed_state.LATE}{waiting}")
     else:
         operation.runtime.leases.mark_deleted(*operation.scope)
-        status_writer.save_deleting(row, waiting.text if waiting else None)
+        status_writer.save_deleting(row, waiting or None)
     status_writer.copy_outcome(row, cluster)

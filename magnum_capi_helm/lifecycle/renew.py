@@ -61,7 +61,7 @@ def plan(operation: operations.Operation, days: int) -> Plan:
         raise errors.NotSupported("the cluster is being deleted")
     look = observed_state.observe_all(operation)
     now = time.time()
-    if rows.in_progress(row.status) and _outdated(look.view, now):
+    if rows.in_progress(row.status) and _outdated(look.view):
         return Plan("renewed already: to be waited for")
     expires = replacement.estimated_expiry(look.view)
     control_plane = look.view.control_plane
@@ -147,11 +147,11 @@ def pending(operation: operations.Operation) -> str:
     :raises CapiHelmError: it failed, or the cluster is being deleted
     """
     reason = operation.wait_reason()
-    return reason or _outdated(operation.observe().view, time.time())
+    return reason or _outdated(operation.observe().view)
 
 
-def _outdated(live: view.View, now: float) -> str:
-    machines = replacement.outdated_machines(live, view.Clock(now))
+def _outdated(live: view.View) -> str:
+    machines = replacement.outdated_machines(live)
     return f"still to be replaced: {', '.join(machines)}" if machines else ""
 
 
@@ -161,7 +161,7 @@ def check_settled(look: observed_state.ObservedState) -> None:
     reason = "" if row.status.endswith("_COMPLETE") else str(row.status)
     if not reason and not look.verdict.complete:
         reason = look.verdict.reason
-    status = health.health(look.view, time.time()).status
+    status = health.health(look.view).status
     if not reason and status != health.HEALTHY:
         reason = status
     # The row also has the check of the credential.

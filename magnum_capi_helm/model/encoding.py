@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 import gzip
+from importlib import resources
 import json
 import re
 from typing import Any
@@ -84,6 +85,15 @@ def secret(
         "data": dict(data),
         **more,
     }
+
+
+def package_data(path: str) -> Any:
+    """Return the content of a YAML file of this package.
+
+    :param path: below the package
+    """
+    file = resources.files("magnum_capi_helm") / path
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
 def objects(text: str) -> tuple[dict[str, Any], ...]:

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
-from importlib import resources
 import re
 
-import yaml
+from magnum_capi_helm.model import encoding
 
 _NUMBERS = re.compile(r"v?(\d+)\.(\d+)\.(\d+)", re.ASCII)
 _FUTURE = (2**31, 0, 0)
@@ -158,8 +157,7 @@ def tested_releases() -> tuple[Release, ...]:
     The documentation, DevStack and the installer of management clusters take
     the versions from this file as well.
     """
-    file = resources.files("magnum_capi_helm") / "versions.yaml"
-    entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+    entries = encoding.package_data("versions.yaml")
     return tuple(Release(**entry) for entry in entries)
 
 

@@ -33,10 +33,7 @@ _NOT_READY = "is not ready"
 
 
 def branch(
-    objects: view.View,
-    expected: frozenset[str],
-    secrets: Mapping[str, str],
-    clock: view.Clock,
+    objects: view.View, expected: frozenset[str], secrets: Mapping[str, str]
 ) -> tree.Branch:
     """Return the branch of all addons.
 
@@ -47,12 +44,14 @@ def branch(
         text = "cluster: the control plane is not initialized yet"
         reason = tree.Reason(text, tree.Rank.LAST)
         return tree.Branch("addons", state=tree.State.UNKNOWN, reason=reason)
-    addons = [
-        _branch(objects, each, secrets, clock) for each in objects.addons
-    ]
-    for name in expected - set(map(view.name_of, objects.addons)):
-        reason = tree.Reason("not created", tree.Rank.LAST)
-        addons.append(_grow(objects, "addon", name, reason))
+    addons, missing = [], set(expected)
+    for each in objects.addons:
+        name, reason = view.name_of(each), _reason(objects, each, secrets)
+        grown = _grow(objects, each["kind"], name, reason)
+        addons.append(_with_entry(grown, each))
+        missing.discard(name)
+    reason = tree.Reason("not created", tree.Rank.LAST)
+    addons += [_grow(objects, "addon", each, reason) for each in missing]
     deployed = sum(each.state is tree.State.READY for each in addons)
     return tree.Branch(
         "addons",
@@ -67,27 +66,6 @@ def _order(addon: tree.Branch) -> tuple[bool, bool, str]:
     return addon.kind != "addon", not addon.entries, addon.name
 
 
-def _branch(
-    objects: view.View,
-    addon: view.Object,
-    secrets: Mapping[str, str],
-    clock: view.Clock,
-) -> tree.Branch:
-    name, newest = view.name_of(addon), objects.newest
-    reason = _phase_reason(addon, newest, clock)
-    if not reason and _is_late(addon, newest, secrets, clock):
-        text = "its latest change is still to be installed"
-        reason = tree.Reason(text, tree.Rank.LAST)
-    branch = _grow(objects, addon["kind"], name, reason)
-    if view.status_of(addon).get("phase") != "Failed":
-        return branch
-    is_needed = reason.rank is tree.Rank.ADDON
-    health = tree.UNHEALTHY if is_needed else tree.HEALTHY
-    key = branch.title.replace(" ", ".")
-    entry = tree.Entry(key, reason.text, health)
-    return dataclasses.replace(branch, entries=(entry,))
-
-
 def _grow(
     objects: view.View, kind: str, name: str, reason: tree.Reason
 ) -> tree.Branch:
@@ -95,27 +73,42 @@ def _grow(
     return tree.grow(kind, name, reason, title=title)
 
 
-def _phase_reason(
-    addon: view.Object, newest: view.Revision | None, clock: view.Clock
+def _with_entry(branch: tree.Branch, addon: view.Object) -> tree.Branch:
+    """Let the health show an addon that failed."""
+    if view.status_of(addon).get("phase") != "Failed":
+        return branch
+    is_needed = branch.reason.rank is tree.Rank.ADDON
+    health = tree.UNHEALTHY if is_needed else tree.HEALTHY
+    key = branch.title.replace(" ", ".")
+    entry = tree.Entry(key, branch.reason.text, health)
+    return dataclasses.replace(branch, entries=(entry,))
+
+
+def _reason(
+    objects: view.View, addon: view.Object, secrets: Mapping[str, str]
 ) -> tree.Reason:
     """Return why an addon is not deployed.
 
     Nodes wait for an addon that is installed before they are ready.
     """
-    status, spec = view.status_of(addon), view.spec_of(addon)
+    status, newest = view.status_of(addon), objects.newest
     phase = str(status.get("phase") or "Pending")
+    rank = tree.Rank.LAST
     if conditions.paused(addon):
         text = "the operator has paused it: nothing is changed"
-        return tree.Reason(text, tree.Rank.LAST)
-    if phase == "Deployed":
-        return tree.NONE
-    text = messages.plain(str(status.get("failureMessage") or ""))
-    text = f"{phase}: {text}" if text else f"{phase}{_tries(addon)}"
-    since = max(view.created_at(addon), newest.modified if newest else 0.0)
-    is_fault = phase == "Failed" or clock.has_passed(since + _TO_INSTALL)
-    if spec.get("bootstrap") and is_fault:
-        return tree.Reason(f"{text} (nodes wait for it)", tree.Rank.ADDON)
-    return tree.Reason(text, tree.Rank.LAST)
+    elif phase == "Deployed":
+        is_late = _is_late(objects, addon, secrets)
+        text = "its latest change is still to be installed" if is_late else ""
+    else:
+        text = messages.plain(str(status.get("failureMessage") or ""))
+        text = f"{phase}: {text}" if text else f"{phase}{_tries(addon)}"
+        since = max(view.created_at(addon), newest.modified if newest else 0.0)
+        is_fault = phase == "Failed" or objects.clock.has_passed(
+            since + _TO_INSTALL
+        )
+        if view.spec_of(addon).get("bootstrap") and is_fault:
+            text, rank = f"{text} (nodes wait for it)", tree.Rank.ADDON
+    return tree.Reason(text, rank)
 
 
 def _tries(addon: view.Object) -> str:
@@ -133,10 +126,7 @@ def _tries(addon: view.Object) -> str:
 
 
 def _is_late(
-    addon: view.Object,
-    newest: view.Revision | None,
-    secrets: Mapping[str, str],
-    clock: view.Clock,
+    objects: view.View, addon: view.Object, secrets: Mapping[str, str]
 ) -> bool:
     """Return whether a deployed addon has not got its latest values yet.
 
@@ -145,13 +135,13 @@ def _is_late(
     a change. When a Secret with values changes, the provider first writes its
     checksum into an annotation of the addon (``handle_config_event``).
     """
-    handled = view.handled_of(addon)
+    handled, newest = view.handled_of(addon), objects.newest
     if handled is None:
         # The host that ran helm may have a clock that is ahead.
         return (
             newest is not None
-            and newest.modified <= clock.now
-            and not clock.has_passed(newest.modified + _TO_NOTICE)
+            and newest.modified <= objects.clock.now
+            and not objects.clock.has_passed(newest.modified + _TO_NOTICE)
         )
     live = _checksums(addon)
     return (

@@ -18,23 +18,19 @@ PATIENCE = 240.0
 #: Seconds that the server of the control plane must have run by then.
 _BOOT = 60.0
 _UNREACHABLE = "not reachable from the management cluster"
-_HEALTH = {
-    "ok": tree.HEALTHY,
-    "starting": tree.UNKNOWN,
-    "unknown": tree.UNKNOWN,
-    _UNREACHABLE: tree.UNHEALTHY,
-}
 
 
-def entry(objects: view.View, clock: view.Clock) -> tree.Entry:
+def entry(objects: view.View) -> tree.Entry:
     """Return what the health map says about the API."""
-    value = connection = _connection(objects, clock)
-    if connection == _UNREACHABLE:
+    value = _connection(objects)
+    if value == _UNREACHABLE:
         value += f": {address(objects.cluster) or 'no address yet'}"
-    return tree.Entry("api", value, _HEALTH[connection])
+        return tree.Entry("api", value, tree.UNHEALTHY)
+    well = value == "ok"
+    return tree.Entry("api", value, tree.HEALTHY if well else tree.UNKNOWN)
 
 
-def unreachable_reason(objects: view.View, clock: view.Clock) -> str:
+def unreachable_reason(objects: view.View) -> str:
     """Return a sentence if the API can't be reached, or an empty string.
 
     Without it Cluster API sees no nodes, and no addon can be installed. It is
@@ -42,7 +38,7 @@ def unreachable_reason(objects: view.View, clock: view.Clock) -> str:
     says that it waits.
     """
     url = address(objects.cluster)
-    if url is None or _connection(objects, clock) != _UNREACHABLE:
+    if url is None or _connection(objects) != _UNREACHABLE:
         return ""
     return (
         f"the management cluster can't reach the Kubernetes API at {url}: "
@@ -61,34 +57,29 @@ def address(cluster: view.Object | None) -> str | None:
     return f"https://{host}:{port}"
 
 
-def _connection(objects: view.View, clock: view.Clock) -> str:
+def _connection(objects: view.View) -> str:
     """Return whether the management cluster reaches the Kubernetes API."""
-    by_type = conditions.preferred(objects.cluster)
-    initialized = by_type.get("ControlPlaneInitialized")
-    probe = by_type.get("RemoteConnectionProbe")
-    if probe is not None and probe.well:
+    by_type = conditions.merged(objects.cluster)
+    initialized = by_type["ControlPlaneInitialized"]
+    probe = by_type["RemoteConnectionProbe"]
+    if probe.well:
         return "ok"
-    if initialized is not None and initialized.bad:
-        return _UNREACHABLE if _is_overdue(objects, clock) else "starting"
-    if probe is not None:
+    if initialized.bad:
+        return _UNREACHABLE if _is_overdue(objects) else "starting"
+    if probe or not initialized.well:
         return _UNREACHABLE if probe.bad else "unknown"
-    if initialized is None or not initialized.well:
-        return "unknown"
     # Cluster API up to 1.8 has no probe; this shows that it sees no nodes.
-    components = conditions.v1beta1(objects.control_plane).get(
-        "ControlPlaneComponentsHealthy"
-    )
-    blind = components is not None and components.status == "Unknown"
+    components = conditions.v1beta1(objects.control_plane)
+    blind = components["ControlPlaneComponentsHealthy"].status == "Unknown"
     return "unknown" if blind else "ok"
 
 
-def _is_overdue(objects: view.View, clock: view.Clock) -> bool:
+def _is_overdue(objects: view.View) -> bool:
     """Return whether an API that never answered should do so by now."""
     ready = conditions.infrastructure_since(objects.cluster)
     machines = objects.control_plane_machines()
-    servers = list(
-        filter(None, map(conditions.infrastructure_since, machines))
-    )
-    if not (ready and servers and address(objects.cluster)):
+    servers = filter(None, map(conditions.infrastructure_since, machines))
+    first = min(servers, default=0.0)
+    if not (ready and first and address(objects.cluster)):
         return False
-    return clock.has_passed(max(ready + PATIENCE, min(servers) + _BOOT))
+    return objects.clock.has_passed(max(ready + PATIENCE, first + _BOOT))

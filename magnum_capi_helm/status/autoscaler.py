@@ -19,16 +19,14 @@ def stopped_reason(deployment: view.Object | None) -> str:
     """Return why the autoscaler does not run, or an empty string."""
     if deployment is None:
         return "its Deployment does not exist"
-    condition = conditions.preferred(deployment).get("Available")
-    if condition is not None and condition.well:
+    condition = conditions.merged(deployment)["Available"]
+    if condition.well:
         return ""
     message = condition.message if condition else "it has no replica yet"
     return message or "no replica is available"
 
 
-def health(
-    objects: view.View, stopped: str | None, clock: view.Clock
-) -> dict[str, str]:
+def health(objects: view.View, stopped: str | None) -> dict[str, str]:
     """Return entries for the health of a cluster with the autoscaler.
 
     :param stopped: why it does not run; empty: it does; None: unknown
@@ -37,12 +35,12 @@ def health(
     if stopped is None:
         entries["autoscaler"] = "unknown"
     for group in sorted(objects.autoscaled()):
-        if reason := _limit(objects, group, clock):
+        if reason := _limit(objects, group):
             entries[f"autoscaler.{group}"] = reason
     return entries
 
 
-def _limit(objects: view.View, group: str, clock: view.Clock) -> str:
+def _limit(objects: view.View, group: str) -> str:
     """Return what keeps the autoscaler from more nodes in a group."""
     deployment = objects.deployment(group)
     if deployment is None:
@@ -51,7 +49,7 @@ def _limit(objects: view.View, group: str, clock: view.Clock) -> str:
     ready, wanted = numbers.ready, numbers.wanted
     _, maximum = view.autoscaler_bounds(deployment)
     machines = objects.machines_of(group)
-    parts = machine.branches(machines, objects, clock)
+    parts = machine.branches(machines, objects)
     title = f"{ready} of {wanted} nodes ready"
     fault = tree.told(tree.Branch("", children=tuple(parts), title=title))
     if fault and ready < wanted:

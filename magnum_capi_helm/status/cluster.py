@@ -21,7 +21,6 @@ from magnum_capi_helm.status import api
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import machine
-from magnum_capi_helm.status import machine_facts
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import replacement
@@ -82,25 +81,13 @@ class Verdict:
         return not self.reason
 
 
-def verdict(
-    objects: view.View,
-    expected: Expected,
-    *,
-    now: float,
-) -> Verdict:
-    """Judge a release.
-
-    :param now: seconds since 1970
-    """
-    clock = view.Clock(now)
-    return judge(grow(objects, expected, clock), objects, expected, clock)
+def verdict(objects: view.View, expected: Expected) -> Verdict:
+    """Judge a release."""
+    return judge(grow(objects, expected), objects, expected)
 
 
 def judge(
-    root: tree.Branch,
-    objects: view.View,
-    expected: Expected,
-    clock: view.Clock,
+    root: tree.Branch, objects: view.View, expected: Expected
 ) -> Verdict:
     """Return the verdict that a tree of the objects shows."""
     rows = expected.rows
@@ -113,8 +100,8 @@ def judge(
         },
         api_address=api.address(objects.cluster),
         coe_version=coe_version(objects),
-        container_version=machine_facts.runtime(plane_machines),
-        valid_until=clock.valid_until,
+        container_version=machine.runtime(plane_machines),
+        valid_until=objects.clock.valid_until,
     )
 
 
@@ -128,57 +115,49 @@ def _group(
         machines = objects.control_plane_machines()
     return GroupVerdict(
         tree.told(branches[0]) if branches else "",
-        tuple(machine_facts.addresses(machines)),
-        machine_facts.version(machines),
+        tuple(machine.addresses(machines)),
+        machine.version(machines),
     )
 
 
-def grow(
-    objects: view.View, expected: Expected, clock: view.Clock
-) -> tree.Branch:
+def grow(objects: view.View, expected: Expected) -> tree.Branch:
     """Return the branch of the Cluster and of all that belongs to it."""
     return tree.grow(
         "Cluster",
         objects.release,
-        _reason(objects, expected.rows, clock),
+        _reason(objects, expected.rows),
         api.address(objects.cluster) or "",
         (
             infrastructure.network(objects),
-            *_groups(objects, expected, clock),
-            addon.branch(objects, expected.addons, expected.secrets, clock),
+            *_groups(objects, expected),
+            addon.branch(objects, expected.addons, expected.secrets),
         ),
-        entries=(api.entry(objects, clock),),
+        entries=(api.entry(objects),),
     )
 
 
-def _groups(
-    objects: view.View, expected: Expected, clock: view.Clock
-) -> Iterator[tree.Branch]:
+def _groups(objects: view.View, expected: Expected) -> Iterator[tree.Branch]:
     """Yield the groups of Magnum's rows, then others that have objects."""
     rows = expected.rows
-    yield nodegroup.control_plane(
-        objects, rows.master, expected.required, clock
-    )
+    yield nodegroup.control_plane(objects, rows.master, expected.required)
     groups = {each.chart_name: each for each in rows.workers}
     for name, group in groups.items():
-        yield nodegroup.workers(objects, name, group, clock)
+        yield nodegroup.workers(objects, name, group)
     leaving = [e for e in rows.leaving if not is_gone(objects, e)]
     for group in leaving:
-        yield nodegroup.leaving(objects, group, clock)
+        yield nodegroup.leaving(objects, group)
     with_row = groups.keys() | {each.chart_name for each in leaving}
     for name in sorted(objects.group_names() - with_row):
-        yield nodegroup.workers(objects, name, None, clock)
+        yield nodegroup.workers(objects, name, None)
 
 
-def _reason(
-    objects: view.View, rows: requested_groups.Rows, clock: view.Clock
-) -> tree.Reason:
+def _reason(objects: view.View, rows: requested_groups.Rows) -> tree.Reason:
     """Return why the Cluster itself is not ready."""
     reasons = (
         (stopped_reason(objects), tree.Rank.STOPPED),
         (_change_reason(objects, rows), tree.Rank.CHANGE),
-        (api.unreachable_reason(objects, clock), tree.Rank.UNREACHABLE),
-        (_renewal_reason(objects, clock), tree.Rank.LAST),
+        (api.unreachable_reason(objects), tree.Rank.UNREACHABLE),
+        (_renewal_reason(objects), tree.Rank.LAST),
         (_unavailable_reason(objects), tree.Rank.LAST),
     )
     return next((tree.Reason(*each) for each in reasons if each[0]), tree.NONE)
@@ -186,27 +165,21 @@ def _reason(
 
 def is_settled(objects: view.View) -> bool:
     """Return whether no object below Cluster API's can explain anything."""
-    available = conditions.available(objects.cluster)
+    groups = filter(None, (objects.control_plane, *objects.deployments))
     return (
-        available is not None
-        and available.well
+        conditions.available(objects.cluster).well
         and all(map(machine.is_settled, objects.machines))
-        and all(
-            map(
-                nodegroup.is_settled,
-                filter(None, (objects.control_plane, *objects.deployments)),
-            )
-        )
+        and all(map(nodegroup.is_settled, groups))
     )
 
 
 def is_initialized(objects: view.View) -> bool:
     """Return whether the cluster has, or had, an API to install addons."""
-    either = (
-        conditions.merged(objects.cluster).get("ControlPlaneInitialized"),
-        conditions.available(objects.cluster),
+    by_type = conditions.merged(objects.cluster)
+    return (
+        by_type["ControlPlaneInitialized"].well
+        or conditions.available(objects.cluster).well
     )
-    return any(each is not None and each.well for each in either)
 
 
 def release_reason(objects: view.View) -> str:
@@ -253,9 +226,9 @@ def is_gone(objects: view.View, group: requested_groups.Group) -> bool:
     )
 
 
-def _renewal_reason(objects: view.View, clock: view.Clock) -> str:
+def _renewal_reason(objects: view.View) -> str:
     """Name a machine that Cluster API may not know yet to be too old."""
-    if machines := replacement.outdated_machines(objects, clock):
+    if machines := replacement.outdated_machines(objects):
         return f"cluster: machine {machines[0]} is still to be replaced"
     return ""
 
@@ -264,13 +237,13 @@ def _unavailable_reason(objects: view.View) -> str:
     """Return why Cluster API does not call the cluster available."""
     if objects.cluster is None or not conditions.is_current(objects.cluster):
         return "cluster: Cluster API has not seen the latest change yet"
-    required: tuple[str, ...] = ("Available",)
+    required = ["Available"]
     if not conditions.v1beta2(objects.cluster):
-        required = ("Ready", "InfrastructureReady", "ControlPlaneReady")
-    by_type = conditions.preferred(objects.cluster)
-    for condition in map(by_type.get, required):
-        if condition is None or not condition.well:
-            message = messages.plain(condition.message if condition else "")
+        required = ["Ready", "InfrastructureReady", "ControlPlaneReady"]
+    by_type = conditions.merged(objects.cluster)
+    for condition in (by_type[each] for each in required):
+        if not condition.well:
+            message = messages.plain(condition.message)
             return f"cluster: {message or 'not available yet'}"
     return ""
 
@@ -280,7 +253,7 @@ def coe_version(objects: view.View) -> str | None:
     status = view.status_of(objects.control_plane)
     running = [each.get("version") for each in status.get("versions") or ()]
     return (
-        machine_facts.version(objects.control_plane_machines())
+        machine.version(objects.control_plane_machines())
         or status.get("version")
-        or machine_facts.oldest(filter(None, running))
+        or machine.oldest(filter(None, running))
     )

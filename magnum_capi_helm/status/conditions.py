@@ -12,8 +12,9 @@ Cluster API book, "v1beta1 to v1beta2" migration notes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
@@ -21,31 +22,30 @@ from magnum_capi_helm.status import view
 #: Stops the controllers of one object, whatever its value.
 PAUSED_ANNOTATION = "cluster.x-k8s.io/paused"
 
+_TEXTS = ("reason", "message", "lastTransitionTime")
+#: Types of conditions, reasons and messages, by topic.
+TABLES = encoding.package_data("status/conditions.yaml")
 #: Conditions of the v1beta2 set that are well when False.
-NEGATIVE = frozenset(
-    {
-        "RollingOut",
-        "ScalingUp",
-        "ScalingDown",
-        "Remediating",
-        "Deleting",
-        "Paused",
-        "Updating",
-    }
-)
+NEGATIVE = frozenset(TABLES["negative"])
+_WAITING = tuple(TABLES["waiting"])
 
 
 class Condition(NamedTuple):
     """One condition; ``status`` is True, False or Unknown, as text.
 
+    It is false, and neither well nor bad, if an object does not have it.
+
     :ivar changed: time of its last change, as Kubernetes writes it
     """
 
     type: str
-    status: str
+    status: str = ""
     reason: str = ""
     message: str = ""
     changed: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.status)
 
     @property
     def since(self) -> float:
@@ -63,28 +63,15 @@ class Condition(NamedTuple):
         return self.status == ("True" if self.type in NEGATIVE else "False")
 
 
-#: Reasons of a controller that only waits for another one.
-_WAITING = (
-    "Waiting",
-    "Pending",
-    "InstanceNotReady",
-    "Provisioning",
-    "NodeProvisioning",
-    "Deleting",
-)
-#: The v1beta2 set has one reason for any fault below, and for waiting.
-_SUMMARY = "NotReady"
-_WAITING_WORDS = ("Waiting for", " is false", " to exist", "not yet")
-#: CAPO leaves the message of these reasons empty.
-_MUTE_REASONS = {
-    "InstanceStateError": "instance is in error state",
-    "InstanceDeleted": "instance deleted",
-}
-#: A condition of CAPO up to 0.14, which stays as it was, and its successor.
-_SUCCESSORS = {"APIServerIngressReadyCondition": "APIServerIngressReady"}
+class Conditions(dict[str, Condition]):
+    """The conditions of an object, by type."""
 
-#: By type.
-Conditions: TypeAlias = dict[str, Condition]
+    def __missing__(self, name: str) -> Condition:
+        return Condition(name)
+
+    def listed(self, types: Iterable[str]) -> list[Condition]:
+        """Return the conditions of some types that exist, in that order."""
+        return [self[each] for each in types if each in self]
 
 
 def v1beta2(obj: view.Object | None) -> Conditions:
@@ -97,24 +84,19 @@ def v1beta1(obj: view.Object | None) -> Conditions:
     return _parsed(_holders(obj)[1])
 
 
-def preferred(obj: view.Object | None) -> Conditions:
-    """Return the v1beta2 set of an object that has one, else the other."""
-    return v1beta2(obj) or v1beta1(obj)
-
-
 def merged(obj: view.Object | None) -> Conditions:
     """Return both sets by type; the v1beta2 set wins."""
-    return {**v1beta1(obj), **v1beta2(obj)}
+    return Conditions({**v1beta1(obj), **v1beta2(obj)})
 
 
-def available(obj: view.Object | None) -> Condition | None:
+def available(obj: view.Object | None) -> Condition:
     """Return the condition that sums up an object.
 
     It is ``Available`` of the v1beta2 set, or ``Ready`` of the v1beta1 set.
     ``Available`` of the v1beta1 set only says that a control plane was
     initialised once.
     """
-    return v1beta2(obj).get("Available") or v1beta1(obj).get("Ready")
+    return v1beta2(obj)["Available"] or v1beta1(obj)["Ready"]
 
 
 def infrastructure_since(obj: view.Object | None) -> float:
@@ -122,13 +104,8 @@ def infrastructure_since(obj: view.Object | None) -> float:
 
     Seconds since 1970.
     """
-    condition = preferred(obj).get("InfrastructureReady")
-    return condition.since if condition and condition.well else 0.0
-
-
-def listed(by_type: Conditions, types: Iterable[str]) -> list[Condition]:
-    """Return the conditions of some types that exist, in that order."""
-    return [by_type[each] for each in types if each in by_type]
+    condition = merged(obj)["InfrastructureReady"]
+    return condition.since if condition.well else 0.0
 
 
 def _holders(obj: view.Object | None) -> tuple[view.Object, view.Object]:
@@ -143,16 +120,12 @@ def _holders(obj: view.Object | None) -> tuple[view.Object, view.Object]:
 
 
 def _parsed(holder: view.Object) -> Conditions:
-    return {
-        each["type"]: Condition(
-            each["type"],
-            str(each.get("status", "Unknown")),
-            str(each.get("reason") or ""),
-            str(each.get("message") or ""),
-            str(each.get("lastTransitionTime") or ""),
-        )
-        for each in holder.get("conditions") or ()
-    }
+    conditions = Conditions()
+    for each in holder.get("conditions") or ():
+        name, status = each["type"], each.get("status") or "Unknown"
+        texts = (str(each.get(field) or "") for field in _TEXTS)
+        conditions[name] = Condition(name, status, *texts)
+    return conditions
 
 
 def paused(obj: view.Object | None) -> bool:
@@ -175,23 +148,19 @@ def is_current(obj: view.Object | None) -> bool:
     return int(observed) >= int(generation)
 
 
-def words(condition: Condition | None) -> str:
+def words(condition: Condition) -> str:
     """Return the message of a condition, else its reason."""
-    if condition is None:
-        return ""
     return messages.plain(condition.message) or condition.reason
 
 
-def error(condition: Condition | None, rank: tree.Rank) -> tree.Reason:
+def error(condition: Condition, rank: tree.Rank) -> tree.Reason:
     """Return a fault, unless a controller only waits for another one."""
-    if condition is None or not condition.bad:
+    reason = condition.reason
+    if not condition.bad or reason.startswith(_WAITING):
         return tree.NONE
-    message = condition.message or _MUTE_REASONS.get(condition.reason, "")
-    is_waiting = condition.reason.startswith(_WAITING) or (
-        condition.reason == _SUMMARY
-        and any(each in message for each in _WAITING_WORDS)
-    )
-    if is_waiting:
+    message = condition.message or TABLES["mute_reasons"].get(reason, "")
+    words = TABLES["waiting_words"] if reason == "NotReady" else ()
+    if any(each in message for each in words):
         return tree.NONE
     text, code = messages.explained(message)
     return tree.Reason(text, rank, condition.since, code)
@@ -211,7 +180,7 @@ def first_error(
         for by_type in (v1beta2(obj), v1beta1(obj))
         if name in by_type
         and not 0 < by_type[name].since < deleted_at
-        and _SUCCESSORS.get(name) not in by_type
+        and TABLES["successors"].get(name) not in by_type
     )
     reasons = (error(each, rank) for each in candidates)
     return next(filter(None, reasons), tree.NONE)

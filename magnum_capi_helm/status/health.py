@@ -37,18 +37,14 @@ class Health:
     valid_until: float = dataclasses.field(default=math.inf, compare=False)
 
 
-def health(objects: view.View, now: float) -> Health:
-    """Return the health of a cluster by Cluster API's reports.
-
-    :param now: seconds since 1970
-    """
-    clock = view.Clock(now)
+def health(objects: view.View) -> Health:
+    """Return the health of a cluster by Cluster API's reports."""
     rows = requested_groups.Rows("", objects.release, ())
-    root = cluster.grow(objects, cluster.Expected(rows), clock)
-    return judge(root, objects, clock)
+    root = cluster.grow(objects, cluster.Expected(rows))
+    return judge(root, objects)
 
 
-def judge(root: tree.Branch, objects: view.View, clock: view.Clock) -> Health:
+def judge(root: tree.Branch, objects: view.View) -> Health:
     """Return the health that a tree of the objects shows."""
     if objects.cluster is None:
         text = (
@@ -65,7 +61,7 @@ def judge(root: tree.Branch, objects: view.View, clock: view.Clock) -> Health:
         entries.append(tree.Entry("cluster", "paused", UNKNOWN))
         worst = UNKNOWN
     reason = {each.key: each.value for each in entries}
-    return Health(worst, reason, clock.valid_until)
+    return Health(worst, reason, objects.clock.valid_until)
 
 
 def _shortened(entries: list[tree.Entry]) -> list[tree.Entry]:

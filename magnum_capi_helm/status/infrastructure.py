@@ -11,24 +11,10 @@ from __future__ import annotations
 
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import messages
-from magnum_capi_helm.status import questions
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
-_CONDITIONS = (
-    # Without a login CAPO does not set any other condition.
-    "OpenStackAuthenticationSucceeded",
-    "InstanceReady",
-    "APIServerIngressReady",
-    "APIServerIngressReadyCondition",
-    "FloatingAddressFromPoolReady",
-    "NetworkReady",
-    "RouterReady",
-    "SecurityGroupsReady",
-    "APIEndpointReady",
-    "BastionReady",
-    "Ready",
-)
+_CONDITIONS = conditions.TABLES["infrastructure"]
 
 
 def error(obj: view.Object | None) -> tree.Reason:
@@ -52,8 +38,8 @@ def _fault(text: str, since: float = 0.0) -> tree.Reason:
 
 def is_provisioned(obj: view.Object | None) -> bool:
     """Return whether CAPO has made an object, in any of its versions."""
-    ready = conditions.preferred(obj).get("Ready")
-    return view.was_made(obj) if ready is None else ready.well
+    ready = conditions.merged(obj)["Ready"]
+    return ready.well if ready else view.was_made(obj)
 
 
 def network(objects: view.View) -> tree.Branch:
@@ -79,14 +65,10 @@ def network(objects: view.View) -> tree.Branch:
 def network_error(objects: view.View) -> tree.Reason:
     """Return why CAPO can't make, or delete, the network of a cluster."""
     obj = objects.infrastructure
-    fault = objects.fault(questions.about_network(obj))
-    is_old = fault is not None and 0 < fault.since < view.deleted_at(obj)
-    if fault is not None and fault.message and not is_old:
-        return _fault(fault.message, fault.since)
-    reason = error(obj)
-    if not reason and fault is not None and fault.unread:
-        return _unread("no load balancer yet", questions.BALANCERS, fault)
-    return reason
+    reason, fault = error(obj), objects.fault(obj)
+    if reason and not fault.message:
+        return reason
+    return _answer(fault, "no load balancer yet") or reason
 
 
 def server(objects: view.View, machine: view.Object) -> tree.Branch | None:
@@ -110,24 +92,16 @@ def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:
     openstackserver_controller.go of 0.11 to 0.14): only Nova knows why.
     """
     reason = conditions.first_error(obj, _CONDITIONS, tree.Rank.CLOUD)
-    question = questions.about_server(obj)
-    fault = objects.fault(question)
-    if fault is None or not fault.message:
-        fault = objects.fault(questions.about_needs(obj)) or fault
-    if (
-        question is None
-        or fault is None
-        or 0 < fault.since < view.deleted_at(obj)
-    ):
-        return reason
-    if fault.message:
+    text = reason.text or "the server went into the state ERROR"
+    return _answer(objects.fault(obj), text) or reason
+
+
+def _answer(fault: view.Fault, text: str) -> tree.Reason:
+    """Return the fault that a service told, or why it told nothing.
+
+    :param text: the fault as CAPO knows it
+    """
+    if not fault.unread:
         return _fault(fault.message, fault.since)
-    if fault.unread and question.service != questions.EVENTS:
-        text = reason.text or "the server went into the state ERROR"
-        return _unread(text, question.service, fault)
-    return reason
-
-
-def _unread(text: str, service: str, fault: view.Fault) -> tree.Reason:
-    text = f"{text}: {service} could not be asked: {fault.unread}"
-    return tree.Reason(messages.cut(text), tree.Rank.CLOUD)
+    sentence = messages.cut(f"{text}: {fault.unread}")
+    return tree.Reason(sentence, tree.Rank.CLOUD)

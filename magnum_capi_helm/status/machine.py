@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One machine: its fault, its deletion, and what is below it.
+"""One machine: its fault, its deletion, what is below it, and its facts.
 
 A fault is that of the lowest object that has one. A condition that only says
 that a controller waits for another one is none.
@@ -11,30 +11,16 @@ Sources: Cluster API 1.8 to 1.14.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import infrastructure
-from magnum_capi_helm.status import machine_facts
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import node
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
-_SERVER = ("InfrastructureReady", "BootstrapConfigReady", "BootstrapReady")
-_HEALTH_CHECK = ("OwnerRemediated", "HealthCheckSucceeded")
-#: Steps of a machine's deletion, and the words where Cluster API has none.
-#: The v1beta1 set has one condition for each step, and leaves some mute.
-_STEPS = {
-    "Deleting": "",
-    "PreDrainDeleteHookSucceeded": "Waiting for pre-drain hooks to succeed",
-    "DrainingSucceeded": "",
-    "VolumeDetachSucceeded": "Waiting for Node volumes to be detached",
-    "PreTerminateDeleteHookSucceeded": (
-        "Waiting for pre-terminate hooks to succeed"
-    ),
-}
+_STEPS = conditions.TABLES["deletion_steps"]
 #: Messages of a deletion that do not say what the deletion waits for.
 _MUTE_STEPS = ("", "Deletion started", "Deletion completed")
 #: Words for pods that keep a node from being drained (``ConditionMessage`` in
@@ -42,7 +28,6 @@ _MUTE_STEPS = ("", "Deletion started", "Deletion completed")
 _BLOCKED_DRAIN = ("cannot evict pod", "failed to evict Pod")
 #: Finalizers of Cluster API and its providers are below this domain.
 _OWN_FINALIZER = "cluster.x-k8s.io"
-_JOINT = "; "
 
 #: Seconds after which a server that runs without a node is a problem. kubeadm
 #: takes two minutes on a slow server.
@@ -51,19 +36,15 @@ _TO_JOIN = 300.0
 
 def is_settled(machine: view.Object) -> bool:
     """Return whether a machine is ready, and stays."""
-    both = (
-        conditions.preferred(machine).get("Ready"),
-        node.condition_of(machine),
-    )
+    both = conditions.merged(machine)["Ready"], node.condition_of(machine)
     has_node = bool(view.status_of(machine).get("nodeRef"))
-    ready = all(each is None or each.well for each in both)
+    ready = all(each.well for each in both if each)
     return has_node and ready and not view.deleting(machine)
 
 
 def has_failed_check(machine: view.Object) -> bool:
     """Return whether a MachineHealthCheck has found a machine unhealthy."""
-    condition = conditions.merged(machine).get("HealthCheckSucceeded")
-    return condition is not None and condition.bad
+    return conditions.merged(machine)["HealthCheckSucceeded"].bad
 
 
 def unfinished_reason(machines: Iterable[view.Object]) -> str:
@@ -92,32 +73,30 @@ def unfinished_reason(machines: Iterable[view.Object]) -> str:
 
 
 def branches(
-    machines: Iterable[view.Object], objects: view.View, clock: view.Clock
+    machines: Iterable[view.Object], objects: view.View
 ) -> list[tree.Branch]:
     """Return the branches of machines; the oldest come first."""
     by_age = sorted(
         machines, key=lambda each: (view.created_at(each), view.name_of(each))
     )
-    return [branch(each, objects, clock) for each in by_age]
+    return [branch(each, objects) for each in by_age]
 
 
-def branch(
-    machine: view.Object, objects: view.View, clock: view.Clock
-) -> tree.Branch:
+def branch(machine: view.Object, objects: view.View) -> tree.Branch:
     """Return the branch of a machine, with its server and its node."""
     name = view.name_of(machine)
     server = infrastructure.server(objects, machine)
-    parts = tuple(filter(None, (server, node.branch(machine, clock))))
+    parts = tuple(filter(None, (server, node.branch(machine, objects.clock))))
     if view.deleting(machine):
         reason = _deletion_reason(machine, objects)
         state = tree.State.NOT_READY
     else:
-        reason = _reason(machine, objects, clock, server)
+        reason = _reason(machine, objects, server)
         state = tree.State.NOT_READY if reason else tree.State.READY
     return tree.Branch(
         *("Machine", name, state, _note(machine), reason, parts),
         title=f"machine {name}",
-        entries=node.entries(machine, clock),
+        entries=node.entries(machine, objects.clock),
     )
 
 
@@ -126,9 +105,9 @@ def _note(machine: view.Object) -> str:
     server = str(view.spec_of(machine).get("providerID") or "")
     notes = [
         "being deleted" if view.deleting(machine) else "",
-        *machine_facts.addresses([machine]),
+        *addresses([machine]),
         f"server {server.rpartition('/')[2]}" if server else "",
-        machine_facts.version([machine]) or "",
+        version([machine]) or "",
     ]
     return ", ".join(filter(None, notes))
 
@@ -136,7 +115,6 @@ def _note(machine: view.Object) -> str:
 def _reason(
     machine: view.Object,
     objects: view.View,
-    clock: view.Clock,
     server: tree.Branch | None,
 ) -> tree.Reason:
     """Return a machine's own fault, else what Cluster API waits for.
@@ -150,17 +128,19 @@ def _reason(
     reason = tree.NONE
     if server is None or not server.reason:
         reason = infrastructure.error(infra_machine) or conditions.first_error(
-            machine, _SERVER, tree.Rank.CLOUD
+            machine, conditions.TABLES["server"], tree.Rank.CLOUD
         )
     reason = (
         reason
         or conditions.first_error(
-            machine, _HEALTH_CHECK, tree.Rank.HEALTH_CHECK
+            machine,
+            conditions.TABLES["health_check"],
+            tree.Rank.HEALTH_CHECK,
         )
-        or _unjoined_reason(machine, objects, clock)
+        or _unjoined_reason(machine, objects)
     )
-    condition = conditions.merged(machine).get("Ready")
-    if reason or (condition is not None and condition.well):
+    condition = conditions.merged(machine)["Ready"]
+    if reason or condition.well:
         return reason
     message = conditions.words(condition)
     if message and not view.spec_of(machine).get("providerID"):
@@ -170,9 +150,7 @@ def _reason(
     return tree.Reason(message or phase or "Cluster API has reported nothing")
 
 
-def _unjoined_reason(
-    machine: view.Object, objects: view.View, clock: view.Clock
-) -> tree.Reason:
+def _unjoined_reason(machine: view.Object, objects: view.View) -> tree.Reason:
     """Tell that a server runs without a node.
 
     Its cloud-init or kubeadm has failed, which Cluster API can't see. It waits
@@ -180,7 +158,7 @@ def _unjoined_reason(
     """
     since = conditions.infrastructure_since(machine)
     joined = view.status_of(machine).get("nodeRef")
-    if joined or not since or not clock.has_passed(since + _TO_JOIN):
+    if joined or not since or not objects.clock.has_passed(since + _TO_JOIN):
         return tree.NONE
     server = view.name_of(objects.infra_machine(machine))
     return tree.Reason(
@@ -214,7 +192,7 @@ def _deletion_reason(machine: view.Object, objects: view.View) -> tree.Reason:
 def _deletion_step(machine: view.Object) -> str:
     """Return Cluster API's message about a step of a machine's deletion."""
     for by_type in (conditions.v1beta2(machine), conditions.v1beta1(machine)):
-        for condition in conditions.listed(by_type, _STEPS):
+        for condition in by_type.listed(_STEPS):
             message = condition.message or _STEPS[condition.type]
             if condition.bad and message not in _MUTE_STEPS:
                 return message
@@ -234,34 +212,11 @@ def _foreign_finalizers(obj: view.Object | None) -> str:
     return f"{name} waits for the finalizers {', '.join(finalizers)}"
 
 
-class Waiting(NamedTuple):
-    """The objects that a deletion waits for, and the reasons.
-
-    A deletion makes progress when ``left`` changes. ``why`` also changes
-    without progress.
-
-    :ivar left: in words; the same text for the same objects, without "; "
-    """
-
-    left: str
-    why: str = ""
-
-    @property
-    def text(self) -> str:
-        """Return both, for ``status_reason``."""
-        return _JOINT.join(filter(None, (self.left, self.why)))
-
-    def has_left_of(self, text: str) -> bool:
-        """Return whether a text of an earlier step has the same ``left``."""
-        return f"{text}{_JOINT}".startswith(f"{self.left}{_JOINT}")
-
-
-def remaining(
-    machines: Sequence[view.Object], objects: view.View, clock: view.Clock
-) -> Waiting:
+def remaining(machines: Sequence[view.Object], objects: view.View) -> str:
     """Return the count of machines, three names, and the reason of one.
 
-    A fault of any machine comes before the step of another machine.
+    A fault of any machine comes before the step of another machine. The text
+    up to "; " changes only with the machines that are left.
     """
     machines = sorted(machines, key=view.name_of)
     count = len(machines)
@@ -271,11 +226,56 @@ def remaining(
     reasons = [
         (name, part.reason)
         for machine, name in zip(machines, names, strict=True)
-        for part in tree.walk(branch(machine, objects, clock))
+        for part in tree.walk(branch(machine, objects))
         if part.reason
         and (view.deleting(machine) or part.reason.rank < tree.Rank.BLOCKED)
     ]
     if not reasons:
-        return Waiting(left)
+        return left
     name, reason = min(reasons, key=lambda each: each[1].rank)
-    return Waiting(left, f"machine {name}: {reason.text}{reason.ending}")
+    return f"{left}; machine {name}: {reason.text}{reason.ending}"
+
+
+def addresses(machines: Iterable[view.Object]) -> list[str]:
+    """Return one address of each machine that stays, internal if it can."""
+    staying = [each for each in machines if not view.deleting(each)]
+    return list(filter(None, map(_address, staying)))
+
+
+def _address(machine: view.Object) -> str:
+    by_type = {
+        each.get("type"): each.get("address")
+        for each in reversed(view.status_of(machine).get("addresses") or [])
+    }
+    return str(by_type.get("InternalIP") or by_type.get("ExternalIP") or "")
+
+
+def version(machines: Iterable[view.Object]) -> str | None:
+    """Return the oldest Kubernetes on the machines' nodes, such as v1.34.2."""
+    staying = [each for each in machines if not view.deleting(each)]
+    return oldest(filter(None, map(_version, staying)))
+
+
+def _version(machine: view.Object) -> str:
+    status = view.status_of(machine)
+    info = status.get("nodeInfo") or {}
+    text = info.get("kubeletVersion") or view.spec_of(machine).get("version")
+    if not text or not status.get("nodeRef"):
+        return ""
+    return f"v{str(text).removeprefix('v')}"
+
+
+def oldest(texts: Iterable[str]) -> str | None:
+    """Return the oldest version; v1.34.9 comes before v1.34.10."""
+    return min(
+        texts,
+        key=lambda each: versions.number(each) or (0, 0, 0),
+        default=None,
+    )
+
+
+def runtime(machines: Iterable[view.Object]) -> str | None:
+    """Return the container runtime that the first node reports."""
+    infos = (view.status_of(each).get("nodeInfo") or {} for each in machines)
+    names = (str(e.get("containerRuntimeVersion") or "") for e in infos)
+    return messages.first(names) or None

@@ -15,11 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import functools
-from importlib import resources
 import re
 from typing import NamedTuple
-
-import yaml
 
 from magnum_capi_helm.model import encoding
 
@@ -44,16 +41,13 @@ class Known(NamedTuple):
 @functools.cache
 def known() -> tuple[Known, ...]:
     """Return the known messages of messages.yaml, in order."""
-    file = resources.files("magnum_capi_helm") / "status" / "messages.yaml"
-    return tuple(
-        Known(
-            each["code"],
-            re.compile("|".join(each["patterns"]), re.IGNORECASE),
-            each["fact"],
-            each["advice"],
-        )
-        for each in yaml.safe_load(file.read_text(encoding="utf-8"))
-    )
+    entries = encoding.package_data("status/messages.yaml")
+    return tuple(_known(**entry) for entry in entries)
+
+
+def _known(patterns: list[str], **texts: str) -> Known:
+    pattern = re.compile("|".join(patterns), re.IGNORECASE)
+    return Known(pattern=pattern, **texts)
 
 
 _LIST_ITEM = re.compile(r"^\s*\* ")

@@ -21,18 +21,12 @@ _NODE_UNKNOWN = ("NodeReadyUnknown", "NodeConditionsFailed")
 #: A node that has just registered.
 _NOT_YET = "not yet reported"
 _LINE = re.compile(r"Node\.(?!Ready\b)(\w+): (.*)")
-_HEALTH = {
-    "True": tree.HEALTHY,
-    "starting": tree.HEALTHY,
-    "Unknown": tree.UNKNOWN,
-    "False": tree.UNHEALTHY,
-}
 
 
-def condition_of(machine: view.Object) -> conditions.Condition | None:
+def condition_of(machine: view.Object) -> conditions.Condition:
     """Return the condition of a Machine for the state of its node."""
     by_type = conditions.merged(machine)
-    return by_type.get("NodeReady") or by_type.get("NodeHealthy")
+    return by_type["NodeReady"] or by_type["NodeHealthy"]
 
 
 def name_of(machine: view.Object) -> str:
@@ -54,8 +48,7 @@ def is_silent(machine: view.Object) -> bool:
     """
     condition = condition_of(machine)
     return (
-        condition is not None
-        and condition.status == "Unknown"
+        condition.status == "Unknown"
         and condition.reason in _NODE_UNKNOWN
         and _NOT_YET not in condition.message
     )
@@ -64,13 +57,11 @@ def is_silent(machine: view.Object) -> bool:
 def is_starting(machine: view.Object, clock: view.Clock) -> bool:
     """Return whether a node is not ready because its machine is new."""
     condition = condition_of(machine)
-    if condition is not None and (condition.well or condition.reason in _GONE):
-        return False
-    if is_silent(machine):
+    if condition.well or condition.reason in _GONE or is_silent(machine):
         return False
     if clock.has_passed(view.created_at(machine) + _TO_START):
         return False
-    if condition is None or not _has_node(machine):
+    if not condition or not _has_node(machine):
         return True
     return not clock.has_passed(condition.since + _TO_SETTLE)
 
@@ -83,21 +74,19 @@ def branch(machine: view.Object, clock: view.Clock) -> tree.Branch | None:
     name = name_of(machine)
     if view.deleting(machine):
         return tree.Branch("Node", name) if _has_node(machine) else None
-    healthy = conditions.merged(machine).get("NodeHealthy")
+    healthy = conditions.merged(machine)["NodeHealthy"]
     error = conditions.error(healthy, tree.Rank.NODE)
     if error and not is_starting(machine, clock):
         return tree.grow("Node", name, error)
     condition = condition_of(machine)
     if not _has_node(machine):
         return None
-    if condition is not None and condition.well and not error:
+    if condition.well and not error:
         return tree.grow("Node", name, tree.NONE)
     words = error.text or conditions.words(condition)
     text = words or "not seen by Cluster API"
-    state = tree.State.UNKNOWN
+    state = tree.State.NOT_READY if condition.bad else tree.State.UNKNOWN
     rank = tree.Rank.NODE if is_silent(machine) else tree.Rank.NOTE
-    if condition is not None and condition.bad:
-        state = tree.State.NOT_READY
     return tree.Branch("Node", name, state, reason=tree.Reason(text, rank))
 
 
@@ -110,16 +99,16 @@ def entries(machine: view.Object, clock: view.Clock) -> tuple[tree.Entry, ...]:
     if view.deleting(machine):
         return ()
     condition = condition_of(machine)
-    value = condition.status if condition else "Unknown"
-    if starting := is_starting(machine, clock):
-        value = "starting"
-    health = _HEALTH[value]
-    if is_silent(machine):
+    value, health = condition.status or "Unknown", tree.UNKNOWN
+    if condition.bad or is_silent(machine):
         health = tree.UNHEALTHY
+    starting = is_starting(machine, clock)
+    if starting or condition.well:
+        value, health = "starting" if starting else value, tree.HEALTHY
     name = name_of(machine)
     parts = [tree.Entry(f"{name}.Ready", value, health)]
-    healthy = conditions.merged(machine).get("NodeHealthy")
-    if healthy is not None and healthy.bad and not starting:
+    healthy = conditions.merged(machine)["NodeHealthy"]
+    if healthy.bad and not starting:
         parts += [
             tree.Entry(f"{name}.{kind}", messages.plain(text), tree.UNHEALTHY)
             for kind, text in _LINE.findall(healthy.message)

@@ -31,53 +31,15 @@ from magnum_capi_helm.status import node
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
-_MOVING = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating")
+_TABLES = conditions.TABLES
 _MOVING_REASONS = ("Scaling", "RollingUpdate")
-
-_PROBLEMS = (
-    "CertificatesAvailable",
-    "MachinesCreated",
-    "ScalingUp",
-    "ScalingDown",
-    "Remediating",
-    "MachineSetReady",
-    "EtcdClusterHealthy",
-    "ControlPlaneComponentsHealthy",
-    "MachinesReady",
-    "Available",
-    "Initialized",
-    "Resized",
-    "Paused",
-    "Ready",
-)
-_CHANGES = ("RollingOut", "MachinesSpecUpToDate", "MachinesUpToDate")
-_DELETION = ("Deleting",)
 
 _PROGRESS = re.compile(
     r"(?:Machines? [^:]+: )?"
     r"(?!.*(?i:fail|error|not found|forbidden|exceeded|denied|invalid"
     r"|refused))"
     r"(?:(?:Control plane components|\S+): )*"
-    r"(?:(?:Scaling up from \d+ to \d+ replicas is blocked because: )?"
-    r"[Ww]aiting ?[Ff]or.*"
-    r"|Control plane not yet initialized"
-    r"|Condition (?:\S+ )?not yet reported"
-    r"|\S+ status\.\S+ is false"
-    r"|Machine (?:is deleting|deletion in progress).*"
-    # Of a deletion; else the condition of the machine itself is told.
-    r"|Node \S+ has been deleted)"
-    r"|Scaling (?:up|down)(?: control plane| MachineSet)?"
-    r"(?: from \d+)? to \d+ replicas(?: \(actual \d+\))?"
-    r"|\d+ available replicas, at least \d+ required(?: \(.*\))?"
-    r"|Minimum availability requires \d+ replicas, current \d+ available"
-    r"|Rolling \d+ replicas with outdated spec \(.*\)"
-    r"|Rolling out \d+ not up-to-date replicas"
-    r"|Deleting \d+ (?:Machine|MachineSet)s?"
-    r"|Deletion completed"
-    r"|\d+ of \d+ completed"
-    r"|MachineSet not found"
-    r"|.*\"ControlPlane(?:IsStable|VersionSkew)\" preflight check failed.*"
-    r"|Following Machines are reporting .* info: .*"
+    rf"(?:{'|'.join(_TABLES['awaited'])})|{'|'.join(_TABLES['counted'])}"
 )
 _BULLET = "* "
 #: Seconds for which a control plane may be away while machines change, and
@@ -135,7 +97,6 @@ def control_plane(
     objects: view.View,
     row: requested_groups.Group | None,
     required: Sequence[str],
-    clock: view.Clock,
 ) -> tree.Branch:
     """Return the branch of the control plane.
 
@@ -145,18 +106,15 @@ def control_plane(
     obj, machines = objects.control_plane, objects.control_plane_machines()
     group = _Group("KubeadmControlPlane", name, obj, machines, row)
     text = waiting_reason(obj, row.count if row else None, required)
-    branch = _branch(objects, group, text, clock)
-    if conditions.available(obj) is not None:
+    branch = _branch(objects, group, text)
+    if conditions.available(obj):
         return branch
     unknown = tree.Entry("controlplane", "unknown", tree.UNKNOWN)
     return dataclasses.replace(branch, entries=(unknown,))
 
 
 def workers(
-    objects: view.View,
-    name: str,
-    row: requested_groups.Group | None,
-    clock: view.Clock,
+    objects: view.View, name: str, row: requested_groups.Group | None
 ) -> tree.Branch:
     """Return the branch of a group of workers.
 
@@ -165,20 +123,18 @@ def workers(
     group = _workers(objects, name, row)
     count = row.count if row and name not in objects.autoscaled() else None
     text = waiting_reason(group.obj, count)
-    return _branch(objects, group, text, clock)
+    return _branch(objects, group, text)
 
 
-def leaving(
-    objects: view.View, row: requested_groups.Group, clock: view.Clock
-) -> tree.Branch:
+def leaving(objects: view.View, row: requested_groups.Group) -> tree.Branch:
     """Return the branch of a group that is being deleted."""
     group = _workers(objects, row.chart_name, row)
     obj, machines = group.obj, group.machines
     if obj is not None and not (view.deleting(obj) and machines):
         text = with_message(obj, "still to be removed")
     else:
-        text = machine.remaining(machines, objects, clock).text
-    branch = _branch(objects, group, text, clock)
+        text = machine.remaining(machines, objects)
+    branch = _branch(objects, group, text)
     # The reason has the fault of a machine.
     children = tuple(map(tree.quiet, branch.children))
     return dataclasses.replace(branch, children=children)
@@ -192,9 +148,7 @@ def _workers(
     return _Group("MachineDeployment", full_name, obj, machines, row)
 
 
-def _branch(
-    objects: view.View, group: _Group, text: str, clock: view.Clock
-) -> tree.Branch:
+def _branch(objects: view.View, group: _Group, text: str) -> tree.Branch:
     """Return the branch of a group.
 
     Faults of the machines of a settled group are notes.
@@ -211,10 +165,10 @@ def _branch(
         _note(group),
         (
             *_health_checks(objects, group),
-            *machine.branches(group.machines, objects, clock),
+            *machine.branches(group.machines, objects),
         ),
         title=f"nodegroup {group.row.name}" if group.row else "",
-        entries=_entries(objects, group, clock),
+        entries=_entries(objects, group),
     )
     return branch if text and group.row else tree.quiet(branch)
 
@@ -247,16 +201,14 @@ def _note(group: _Group) -> str:
     return f"{note}, autoscaled from {minimum} to {maximum}"
 
 
-def _entries(
-    objects: view.View, group: _Group, clock: view.Clock
-) -> tuple[tree.Entry, ...]:
+def _entries(objects: view.View, group: _Group) -> tuple[tree.Entry, ...]:
     """Return what the health map says about a group that is not available.
 
     A group whose machines are on their way is not unhealthy.
     """
     obj = group.obj
     condition = conditions.available(obj)
-    if condition is None or condition.well or view.deleting(obj):
+    if not condition or condition.well or view.deleting(obj):
         return ()
     key = f"nodegroup.{objects.short_name(view.name_of(obj))}"
     if obj is objects.control_plane:
@@ -264,29 +216,29 @@ def _entries(
     message = messages.plain(condition.message) or "not available"
     if not condition.bad:
         return (tree.Entry(key, f"unknown: {message}", tree.UNKNOWN),)
-    if key == "controlplane" and _has_failed(obj, clock):
+    if key == "controlplane" and _has_failed(objects):
         return (tree.Entry(key, message, tree.UNHEALTHY),)
     if is_moving(obj) or any(
-        view.deleting(each) or node.is_starting(each, clock)
+        view.deleting(each) or node.is_starting(each, objects.clock)
         for each in group.machines
     ):
         return (tree.Entry(key, f"changing: {message}", tree.UNKNOWN),)
     return (tree.Entry(key, message, tree.UNHEALTHY),)
 
 
-def _has_failed(plane: view.Object | None, clock: view.Clock) -> bool:
+def _has_failed(objects: view.View) -> bool:
     """Return whether a control plane that once ran can't serve.
 
     It has no API server or no etcd quorum. A change of machines takes either
     away for a moment (``setAvailableCondition`` in
     ``controlplane/kubeadm/internal/controllers/status.go`` of 1.9 to 1.14).
     """
-    by_type = conditions.v1beta2(plane)
-    started, serves = by_type.get("Initialized"), by_type.get("Available")
-    if started is None or serves is None or not (started.well and serves.bad):
+    by_type = conditions.v1beta2(objects.control_plane)
+    started, serves = by_type["Initialized"], by_type["Available"]
+    if not (started.well and serves.bad and serves.since):
         return False
     moment = max(serves.since + _TO_RECOVER, started.since + _TO_START)
-    return serves.since > 0 and clock.has_passed(moment)
+    return objects.clock.has_passed(moment)
 
 
 def waiting_reason(
@@ -314,7 +266,7 @@ def with_message(obj: view.Object | None, reason: str) -> str:
         return ""
     if problem := problem_message(obj):
         return f"{problem} ({reason})"
-    change = "" if view.deleting(obj) else _message(obj, _CHANGES)
+    change = "" if view.deleting(obj) else _message(obj, _TABLES["changes"])
     return f"{reason}: {change}" if change else reason
 
 
@@ -339,7 +291,7 @@ def _count_reason(obj: view.Object | None, count: int | None) -> str:
         return f"{numbers.up_to_date} of {wanted} machines up to date"
     if not settled:
         return progress
-    for condition in conditions.listed(conditions.v1beta2(obj), _MOVING):
+    for condition in conditions.v1beta2(obj).listed(_TABLES["moving"]):
         if condition.bad:
             return f"{progress}, {condition.type}"
     return ""
@@ -347,10 +299,9 @@ def _count_reason(obj: view.Object | None, count: int | None) -> str:
 
 def _condition_reason(obj: view.Object | None, required: Sequence[str]) -> str:
     """Return which condition of a control plane is not well."""
-    available = conditions.available(obj)
-    if available is None or not available.well:
+    if not conditions.available(obj).well:
         return "not available yet"
-    for condition in conditions.listed(conditions.merged(obj), required):
+    for condition in conditions.merged(obj).listed(required):
         if not condition.well:
             return f"{condition.type} is {condition.status}"
     return ""
@@ -361,14 +312,15 @@ def problem_message(obj: view.Object | None) -> str:
 
     :returns: empty where it reports none, or only progress
     """
-    return _message(obj, _DELETION if view.deleting(obj) else _PROBLEMS)
+    types = ["Deleting"] if view.deleting(obj) else _TABLES["problems"]
+    return _message(obj, types)
 
 
 def _message(obj: view.Object | None, types: Sequence[str]) -> str:
     """Return the first message that is not progress; bad before Unknown."""
     if not conditions.is_current(obj):
         return ""
-    present = conditions.listed(conditions.merged(obj), types)
+    present = conditions.merged(obj).listed(types)
     not_well = [each for each in present if not each.well]
     not_well.sort(key=lambda each: not each.bad)
     texts = ("\n".join(_without_progress(e.message)) for e in not_well)
@@ -403,7 +355,7 @@ def is_settled(obj: view.Object) -> bool:
 def is_moving(obj: view.Object | None) -> bool:
     """Return whether machines of a group are on their way in or out."""
     numbers = replicas(obj)
-    moving = conditions.listed(conditions.v1beta2(obj), _MOVING)
+    moving = conditions.v1beta2(obj).listed(_TABLES["moving"])
     old = conditions.v1beta1(obj).values()
     return (
         not conditions.is_current(obj)

@@ -61,12 +61,13 @@ def estimated_expiry(objects: view.View) -> float | None:
     return min(dates, default=None)
 
 
-def expiry_warning(objects: view.View, now: float) -> str:
+def expiry_warning(objects: view.View) -> str:
     """Return a warning about certificates that expire soon, or nothing."""
     automatic = renewed_by_cluster_api(objects.control_plane)
     days = _WARN_LATE if automatic else _WARN_BEFORE
     first = _first_date(objects)
     expires = view.timestamp(first)
+    now = objects.clock.now
     if not expires_within(expires or None, days, now):
         return ""
     verb = "expire" if expires > now else "expired"
@@ -102,10 +103,10 @@ def _rollout(control_plane: view.Object | None, key: str) -> Any:
     return rollout.get(key) or spec.get(f"rollout{key.title()}")
 
 
-def outdated_machines(objects: view.View, clock: view.Clock) -> list[str]:
+def outdated_machines(objects: view.View) -> list[str]:
     """Return the names of machines that a renewal still has to replace."""
     after = renewal_time(objects.control_plane)
-    if not clock.has_passed(after):
+    if not objects.clock.has_passed(after):
         return []
     machines = objects.control_plane_machines()
     return [view.name_of(e) for e in machines if view.created_at(e) < after]
@@ -174,13 +175,12 @@ def stored_mark(cluster: view.Object | None) -> Mark | None:
         return None
 
 
-def latest_mark(objects: view.View, now: float) -> Mark | None:
+def latest_mark(objects: view.View) -> Mark | None:
     """Return the mark of now: the stored one if there is no progress.
 
-    :param now: seconds since 1970
     :returns: None where there is no release
     """
-    revision = objects.newest
+    revision, now = objects.newest, objects.clock.now
     if revision is None:
         return None
     renewed = renewal_time(objects.control_plane)
@@ -200,6 +200,4 @@ def latest_mark(objects: view.View, now: float) -> Mark | None:
 
 
 def _has_ready_node(machine: view.Object) -> bool:
-    condition = node.condition_of(machine)
-    is_ready = condition is not None and condition.well
-    return is_ready and not view.deleting(machine)
+    return node.condition_of(machine).well and not view.deleting(machine)

@@ -22,12 +22,9 @@ Object: TypeAlias = dict[str, Any]
 CHART_CLUSTER_LABEL = "capi.stackhpc.com/cluster"
 CLUSTER_NAME_LABEL = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
-AUTOSCALER_ANNOTATION = (
-    "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
-)
-AUTOSCALER_MINIMUM = (
-    "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
-)
+_AUTOSCALER = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
+AUTOSCALER_ANNOTATION = f"{_AUTOSCALER}-max-size"
+AUTOSCALER_MINIMUM = f"{_AUTOSCALER}-min-size"
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
 _CHART = "helm.sh/chart"
 #: A note that the addon provider's library, kopf, writes.
@@ -44,7 +41,7 @@ class Clock:
     :param now: seconds since 1970
     """
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float = 0.0) -> None:
         self.now = now
         self.valid_until = math.inf
 
@@ -88,19 +85,6 @@ class Revision:
         return self.status == "failed" and not self.repaired
 
 
-class Question(NamedTuple):
-    """The fault of one object, as one service knows it.
-
-    :ivar id: of a server or volume; the name of another object
-    :ivar state: of the object: a new state is a new question; its kind, if
-        the question is for its events
-    """
-
-    service: str
-    id: str
-    state: str = ""
-
-
 class Fault(NamedTuple):
     """The answer of a service about one object.
 
@@ -124,11 +108,12 @@ class View:
         not ready
     :param infra_machines: OpenStackMachines; likewise
     :param servers: OpenStackServers, which CAPO makes since 0.11; likewise
-    :param faults: answers about objects, by question
+    :param faults: answers of OpenStack about objects, by their names
     :param addons: HelmRelease and Manifests objects
     :param addons_known: False: the addons were not read, because an object
         below them is not ready
     :param revisions: of the helm release, the newest last
+    :param clock: the moment at which the objects were read
     """
 
     release: str
@@ -143,7 +128,8 @@ class View:
     infrastructure: Object | None = None
     infra_machines: tuple[Object, ...] = ()
     servers: tuple[Object, ...] = ()
-    faults: Mapping[Question, Fault] = dataclasses.field(default_factory=dict)
+    faults: Mapping[str, Fault] = dataclasses.field(default_factory=dict)
+    clock: Clock = dataclasses.field(default_factory=Clock, compare=False)
 
     @property
     def newest(self) -> Revision | None:
@@ -152,11 +138,9 @@ class View:
 
     def group_names(self) -> frozenset[str]:
         """Return the chart's names of groups that have any object left."""
-        owners = [name_of(each) for each in self.deployments]
-        owners += [
-            labels_of(each).get(DEPLOYMENT_LABEL, "") for each in self.machines
-        ]
-        return frozenset(self.short_name(each) for each in owners if each)
+        owners = map(name_of, self.deployments)
+        names = {*owners, *map(_deployment_name, self.machines)} - {""}
+        return frozenset(map(self.short_name, names))
 
     def autoscaled(self) -> frozenset[str]:
         """Return the groups whose count the autoscaler owns, by chart name."""
@@ -184,11 +168,7 @@ class View:
     def machines_of(self, group: str) -> list[Object]:
         """Return the machines of a group, by name."""
         owner = names.machine_deployment(self.release, group)
-        mine = [
-            each
-            for each in self.machines
-            if labels_of(each).get(DEPLOYMENT_LABEL) == owner
-        ]
+        mine = [e for e in self.machines if _deployment_name(e) == owner]
         return sorted(mine, key=name_of)
 
     def infra_machine(self, machine: Object) -> Object | None:
@@ -203,19 +183,21 @@ class View:
         """
         return _named(self.servers, _infrastructure_name(machine))
 
-    def fault(self, question: Question | None) -> Fault | None:
-        """Return the answer to a question; None: not asked."""
-        return self.faults.get(question) if question else None
+    def fault(self, obj: Object | None) -> Fault:
+        """Return the answer about an object; empty if nobody was asked."""
+        return self.faults.get(name_of(obj), Fault())
 
 
-def _named(objects: Iterable[Object], name: str | None) -> Object | None:
+def _named(objects: Iterable[Object], name: object) -> Object | None:
     return next((each for each in objects if name_of(each) == name), None)
 
 
-def _infrastructure_name(machine: Object) -> str | None:
-    name: str | None
-    name = (spec_of(machine).get("infrastructureRef") or {}).get("name")
-    return name
+def _deployment_name(machine: Object) -> str:
+    return labels_of(machine).get(DEPLOYMENT_LABEL, "")
+
+
+def _infrastructure_name(machine: Object) -> object:
+    return (spec_of(machine).get("infrastructureRef") or {}).get("name")
 
 
 def metadata_of(obj: Object | None) -> Object:

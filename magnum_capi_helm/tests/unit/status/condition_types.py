@@ -220,6 +220,7 @@ def _seen(found: dict[str, list[view.Object]]) -> view.View:
         infrastructure=found["OpenStackCluster"][0],
         infra_machines=tuple(found["OpenStackMachine"]),
         servers=tuple(found["OpenStackServer"]),
+        clock=view.Clock(shapes.NOW),
     )
 
 
@@ -264,8 +265,8 @@ def told(
     expected = cluster_status.Expected(rows, releases.REQUIRED)
     return Told(
         releases.verdict(seen, rows, addons=frozenset()),
-        health.health(seen, shapes.NOW),
-        cluster_status.grow(seen, expected, view.Clock(shapes.NOW)),
+        health.health(seen),
+        cluster_status.grow(seen, expected),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 import copy
+import dataclasses
 import functools
 import pathlib
 from typing import Any
@@ -202,8 +203,9 @@ def in_every_shape(objects: list[Object]) -> dict[str, view.View]:
 def told(seen: view.View, workers: int, now: float) -> dict[str, Any]:
     """All that is said of what is seen, as the files have it."""
     expected = cluster_status.Expected(rows(workers), REQUIRED)
-    verdict = cluster_status.verdict(seen, expected, now=now)
-    found = health.health(seen, now)
+    seen = dataclasses.replace(seen, clock=view.Clock(now))
+    verdict = cluster_status.verdict(seen, expected)
+    found = health.health(seen)
     return {
         "complete": verdict.complete,
         "reason": shapes.sentence(verdict.reason),

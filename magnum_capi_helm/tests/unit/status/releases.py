@@ -44,6 +44,7 @@ def complete(shape: str, **changes: Any) -> view.View:
             view.Revision(2, "deployed"),
         ),
     }
+    changes.setdefault("clock", view.Clock(shapes.NOW))
     return view.View(release=shapes.RELEASE, **{**found, **changes})
 
 
@@ -71,7 +72,8 @@ def verdict(
             rows.fingerprint()
         )
     now = options.pop("now", shapes.NOW)
+    seen = dataclasses.replace(seen, clock=view.Clock(now))
     options.setdefault("required", REQUIRED)
     options.setdefault("addons", shapes.ADDONS)
     expected = cluster_status.Expected(rows, **options)
-    return cluster_status.verdict(seen, expected, now=now)
+    return cluster_status.verdict(seen, expected)

@@ -185,6 +185,6 @@ class HealthTest(base.BaseTestCase):
         ]
         for made, word, key in rows:
             seen = releases.complete(shapes.V1BETA2, addons=(made,))
-            found = health.health(seen, shapes.NOW)
+            found = health.health(seen)
             self.assertEqual(word, found.status)
             self.assertIn("Failed: no chart", found.reason[key])

@@ -9,7 +9,6 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.status import autoscaler
-from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
@@ -56,7 +55,7 @@ class HealthTest(base.BaseTestCase):
                 ),
             ),
         )
-        return autoscaler.health(objects, stopped, view.Clock(shapes.NOW))
+        return autoscaler.health(objects, stopped)
 
     def test_each_reason(self) -> None:
         group = "autoscaler.default-worker"

@@ -222,9 +222,7 @@ class HealthTest(base.BaseTestCase):
             for shape in generations:
                 changes = change(shape)
                 nodes = {} if "machines" in changes else NODES
-                judged = health.health(
-                    releases.complete(shape, **changes), shapes.NOW
-                )
+                judged = health.health(releases.complete(shape, **changes))
                 self.assertEqual(
                     (status, {"api": "ok", **nodes, **reason}),
                     (judged.status, judged.reason),
@@ -243,7 +241,7 @@ class HealthTest(base.BaseTestCase):
             for each in machine["status"]["conditions"]:
                 each["lastTransitionTime"] = _minute_ago()
             objects = releases.complete(shapes.V1BETA2, **changes)
-            judged = health.health(objects, shapes.NOW)
+            judged = health.health(objects)
             node = judged.reason["node-w-1.Ready"]
             self.assertEqual(expected, (judged.status, node))
 
@@ -269,14 +267,17 @@ class HealthTest(base.BaseTestCase):
                 each["lastTransitionTime"] = _minute_ago()
                 if each["type"] == "Initialized":
                     each["lastTransitionTime"] = "2026-11-20T12:00:00Z"
-            seen = releases.complete(shapes.V1BETA2, control_plane=plane)
-            judged = health.health(seen, shapes.NOW - 60 + seconds)
+            clock = view.Clock(shapes.NOW - 60 + seconds)
+            seen = releases.complete(
+                shapes.V1BETA2, control_plane=plane, clock=clock
+            )
+            judged = health.health(seen)
             self.assertEqual(
                 expected, (judged.status, judged.reason["controlplane"])
             )
 
     def test_without_a_cluster_nothing_is_known(self) -> None:
-        judged = health.health(view.View(release=shapes.RELEASE), shapes.NOW)
+        judged = health.health(view.View(release=shapes.RELEASE))
         self.assertEqual(
             health.Health(
                 "UNKNOWN",

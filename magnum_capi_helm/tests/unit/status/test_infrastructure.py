@@ -9,8 +9,8 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.status import infrastructure
-from magnum_capi_helm.status import questions
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import answers
 from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import provider_objects
 from magnum_capi_helm.tests.unit.status import releases
@@ -75,29 +75,6 @@ class BalancerTest(base.BaseTestCase):
         found["status"] |= status
         return found
 
-    def test_octavia_is_asked_until_the_network_is_made(self) -> None:
-        question = view.Question("Octavia", self.NAME)
-        events = view.Question(
-            "Kubernetes", shapes.RELEASE, "OpenStackCluster"
-        )
-        disabled = self.network()
-        disabled["spec"]["apiServerLoadBalancer"]["enabled"] = False
-        leaving = self.network()
-        leaving["metadata"]["deletionTimestamp"] = BEFORE
-        newer = self.network()
-        newer["spec"] = {
-            "apiServer": {"managedLoadBalancer": {"enabled": True}}
-        }
-        for network, asked in (
-            (self.network(), question),
-            (newer, question),
-            (self.network(ready=True), None),
-            (disabled, None),
-            (leaving, events),
-            (None, None),
-        ):
-            self.assertEqual(asked, questions.about_network(network))
-
     def test_its_state_is_the_reason(self) -> None:
         error = f"load balancer {self.NAME} is in state ERROR"
         advice = (
@@ -113,16 +90,6 @@ class BalancerTest(base.BaseTestCase):
             ),
             (view.Fault(), ""),
         ):
-            network = self.network()
-            question = questions.about_network(network)
-            assert question is not None
-            self.assertEqual(
-                told,
-                infrastructure.network_error(
-                    view.View(
-                        shapes.RELEASE,
-                        infrastructure=network,
-                        faults={question: fault},
-                    )
-                ).text,
-            )
+            seen = view.View(shapes.RELEASE, infrastructure=self.network())
+            seen = answers.answered(seen, fault)
+            self.assertEqual(told, infrastructure.network_error(seen).text)

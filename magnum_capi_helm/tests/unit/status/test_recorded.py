@@ -37,6 +37,7 @@ def seen(what: str, version: str) -> view.View:
         revisions=(view.Revision(1, "deployed"),),
         infrastructure=record["infrastructure"][0],
         infra_machines=tuple(record["infra_machines"]),
+        clock=view.Clock(NOW),
     )
 
 
@@ -60,7 +61,6 @@ def verdict(view_: view.View) -> cluster_status.Verdict:
             documents.REQUIRED,
             frozenset(map(view.name_of, view_.addons)),
         ),
-        now=NOW,
     )
 
 
@@ -97,7 +97,7 @@ class CompleteTest(base.BaseTestCase):
                         ),
                     },
                 ),
-                health.health(seen("complete", version), NOW),
+                health.health(seen("complete", version)),
             )
 
 
@@ -122,6 +122,6 @@ class NoHostTest(base.BaseTestCase):
 
     def test_its_health_is_not_known(self) -> None:
         for version in VERSIONS:
-            found = health.health(seen("no_host", version), NOW)
+            found = health.health(seen("no_host", version))
             self.assertEqual("UNKNOWN", found.status)
             self.assertEqual("Unknown", found.reason[f"{self.MACHINE}.Ready"])

@@ -34,7 +34,10 @@ def machine(
 
 def seen(*machines: dict[str, Any], **spec: Any) -> view.View:
     plane = {"spec": spec}
-    return view.View("web", control_plane=plane, machines=machines)
+    clock = view.Clock(NOW)
+    return view.View(
+        "web", control_plane=plane, machines=machines, clock=clock
+    )
 
 
 def day(text: str) -> float:
@@ -97,7 +100,7 @@ class ExpiryTest(base.BaseTestCase):
         ):
             only = machine("a", "2025-07-01", expires)
             later = machine("b", "2026-06-01", "2027-06-01")
-            found = replacement.expiry_warning(seen(only, later), NOW)
+            found = replacement.expiry_warning(seen(only, later))
             self.assertEqual(expected, found)
 
     def test_of_what_cluster_api_renews_when_it_did_not(self) -> None:
@@ -106,7 +109,7 @@ class ExpiryTest(base.BaseTestCase):
             only = seen(
                 machine("a", "2025-07-01", expires), rolloutBefore=before
             )
-            self.assertEqual(told, bool(replacement.expiry_warning(only, NOW)))
+            self.assertEqual(told, bool(replacement.expiry_warning(only)))
 
     def test_near_is_so_many_days_or_fewer(self) -> None:
         for expires, expected in (
@@ -148,9 +151,7 @@ class RolloutTest(base.BaseTestCase):
             # Planned for later.
             ({"rollout": {"after": "2026-06-16T00:00:00Z"}}, []),
         ):
-            found = replacement.outdated_machines(
-                seen(*machines, **spec), view.Clock(NOW)
-            )
+            found = replacement.outdated_machines(seen(*machines, **spec))
             self.assertEqual(expected, found, str(spec))
 
     def test_it_is_asked_for_in_the_version_that_was_read(self) -> None:

@@ -64,6 +64,7 @@ def seen(*machines: view.Object, **changes: Any) -> view.View:
         "release": "web",
         "machines": machines,
         "revisions": (REVISION,),
+        "clock": view.Clock(NOW),
         **changes,
     }
     return view.View(**found)
@@ -80,7 +81,7 @@ class MarkTest(base.BaseTestCase):
         for each, new, old in _ROWS:
             self.assertEqual(
                 replacement.Mark(7, BEGAN, new, old, BEGAN + 20),
-                replacement.latest_mark(seen(each), NOW),
+                replacement.latest_mark(seen(each)),
                 str(each),
             )
 
@@ -100,7 +101,7 @@ class MarkTest(base.BaseTestCase):
             cluster = marked(replacement.Mark(7, BEGAN, 1, 2, 5))
             self.assertEqual(
                 replacement.Mark(7, BEGAN, *expected),
-                replacement.latest_mark(seen(*machines, cluster=cluster), NOW),
+                replacement.latest_mark(seen(*machines, cluster=cluster)),
                 str(expected),
             )
 
@@ -112,7 +113,7 @@ class MarkTest(base.BaseTestCase):
             self.assertEqual(
                 replacement.Mark(7, BEGAN, 0, 1, BEGAN + 20),
                 replacement.latest_mark(
-                    seen(machine(BEFORE), cluster=marked(other)), NOW
+                    seen(machine(BEFORE), cluster=marked(other))
                 ),
             )
 
@@ -128,9 +129,8 @@ class MarkTest(base.BaseTestCase):
                         machine(AFTER, "NodeHealthy"),
                         control_plane={"spec": spec},
                     ),
-                    NOW,
                 ),
             )
 
     def test_there_is_none_without_a_release(self) -> None:
-        self.assertIsNone(replacement.latest_mark(seen(revisions=()), NOW))
+        self.assertIsNone(replacement.latest_mark(seen(revisions=())))

@@ -93,8 +93,9 @@ class ManyNodesTest(base.BaseTestCase):
             if known["type"] == "NodeReady":
                 known |= {"status": "False", "reason": "NodeNotReady"}
         seen = documents.seen(file["objects"])
-        seen = dataclasses.replace(seen, machines=tuple(machines))
-        found = health.health(seen, file["now"] + 7200)
+        clock = view.Clock(file["now"] + 7200)
+        seen = dataclasses.replace(seen, machines=tuple(machines), clock=clock)
+        found = health.health(seen)
         self.assertEqual("UNHEALTHY", found.status)
         self.assertEqual(102, len(found.reason))
         self.assertEqual("900 of 900 well", found.reason["more nodes"])

@@ -7,6 +7,7 @@ What is to be said stands beside the objects in ``tests/data/status``.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 from oslotest import base
@@ -52,11 +53,12 @@ class RecordedTest(base.BaseTestCase):
                 expected = cluster_status.Expected(
                     documents.rows(file["workers"]), documents.REQUIRED
                 )
-                now = file["now"]
-                verdict = cluster_status.verdict(seen, expected, now=now)
-                root = cluster_status.grow(seen, expected, view.Clock(now))
+                clock = view.Clock(file["now"])
+                seen = dataclasses.replace(seen, clock=clock)
+                verdict = cluster_status.verdict(seen, expected)
+                root = cluster_status.grow(seen, expected)
                 shown = [each.shown_reason for each in tree.walk(root)]
-                judged = health.health(seen, now)
+                judged = health.health(seen)
                 if not cluster_status.release_reason(seen):
                     self.assertEqual(tree.told(root), verdict.reason, case)
                 if judged.status == "UNHEALTHY":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from magnum_capi_helm import runtime
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
@@ -27,52 +28,41 @@ _DELETE_FAILED = "InstanceDeleteFailed"
 _FAILED_VOLUME = re.compile(r"volume (\S+) is in error state")
 
 
-def is_lasting(question: view.Question) -> bool:
+def is_lasting(question: runtime.Question) -> bool:
     """Return whether a fault stays as it is in the state of its object."""
     return question.service in (COMPUTE, VOLUMES)
 
 
-def about_server(server: view.Object | None) -> view.Question | None:
-    """Return the question about an OpenStackServer, or None.
+def about_server(server: view.Object) -> list[runtime.Question]:
+    """Return questions about an OpenStackServer, the best first.
 
     CAPO writes no message for a server in ERROR, nor why Cinder could not make
     a volume. When Neutron refuses a port, it writes no condition at all, only
     an event. It does not write down that a server went into ERROR while it is
     being deleted: then its deletion has failed.
-    """
-    if server is None:
-        return None
-    status = view.status_of(server)
-    state = str(status.get("instanceState") or "")
-    instance = str(status.get("instanceID") or "")
-    ready = conditions.preferred(server).get("InstanceReady")
-    if ready is not None and ready.reason == _DELETE_FAILED:
-        state = _DELETE_FAILED
-    if instance:
-        wrong = state in (_ERROR, _DELETE_FAILED)
-        return view.Question(COMPUTE, instance, state) if wrong else None
-    if ready is None:
-        starting = not view.deleting(server)
-        return _about_events(server, _SERVER) if starting else None
-    volume = _FAILED_VOLUME.search(ready.message)
-    return view.Question(VOLUMES, volume[1]) if volume else None
-
-
-def about_needs(server: view.Object | None) -> view.Question | None:
-    """Return the question about the needs of an OpenStackServer, or None.
 
     CAPO 0.11 to 0.14 is mute if Keystone refuses its login, and if an image,
     a flavor or a server group does not exist (``reconcileNormal`` in
     openstackserver_controller.go: the error comes before any condition).
     """
-    question = about_server(server)
-    if question is None or question.service != EVENTS:
-        return None
-    return question._replace(service=NEEDS)
+    status, name = view.status_of(server), view.name_of(server)
+    state = str(status.get("instanceState") or "")
+    instance = str(status.get("instanceID") or "")
+    ready = conditions.merged(server)["InstanceReady"]
+    if ready.reason == _DELETE_FAILED:
+        state = _DELETE_FAILED
+    if instance:
+        wrong = state in (_ERROR, _DELETE_FAILED)
+        return [runtime.Question(COMPUTE, instance, state)] if wrong else []
+    if not ready:
+        services = [] if view.deleting(server) else [EVENTS, NEEDS]
+        return [runtime.Question(each, name, _SERVER) for each in services]
+    volume = _FAILED_VOLUME.search(ready.message)
+    return [runtime.Question(VOLUMES, volume[1])] if volume else []
 
 
-def about_network(cluster: view.Object | None) -> view.Question | None:
-    """Return the question about an OpenStackCluster, or None.
+def about_network(cluster: view.Object) -> list[runtime.Question]:
+    """Return the question about an OpenStackCluster, if there is one.
 
     CAPO up to 0.13 tells by events alone why it can't delete a network, and
     every CAPO does so of a step that it tries again (``reconcileDelete`` and
@@ -81,17 +71,14 @@ def about_network(cluster: view.Object | None) -> view.Question | None:
     before it writes anything (``waitForLoadBalancerActive`` in
     loadbalancer.go).
     """
+    name = view.name_of(cluster)
     balancer = view.api_server_of(cluster).get("managedLoadBalancer") or {}
     if view.deleting(cluster):
-        return _about_events(cluster, "OpenStackCluster")
+        return [runtime.Question(EVENTS, name, "OpenStackCluster")]
     if view.was_made(cluster) or not balancer.get("enabled"):
-        return None
+        return []
     # The chart names the OpenStackCluster as the Cluster. The name of its load
     # balancer is that of getLoadBalancerName.
-    namespace = view.metadata_of(cluster).get("namespace", "")
-    name = f"{namespace}-{view.name_of(cluster)}"
-    return view.Question(BALANCERS, f"k8s-clusterapi-cluster-{name}-kubeapi")
-
-
-def _about_events(obj: view.Object | None, kind: str) -> view.Question:
-    return view.Question(EVENTS, view.name_of(obj), kind)
+    resource = f"{view.metadata_of(cluster).get('namespace', '')}-{name}"
+    balancer_name = f"k8s-clusterapi-cluster-{resource}-kubeapi"
+    return [runtime.Question(BALANCERS, balancer_name)]

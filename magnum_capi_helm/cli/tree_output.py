@@ -16,7 +16,6 @@ from magnum_capi_helm.cli import base
 from magnum_capi_helm.status import tree
 
 _STYLES = {
-    tree.State.NONE: "",
     tree.State.READY: "green",
     tree.State.UNKNOWN: "yellow",
     tree.State.NOT_READY: "red",
@@ -46,20 +45,20 @@ def redraw(root: tree.Branch, stream: TextIO) -> None:
     screen = console.Console(file=stream)
     drawn = _tree(root)
     if len(screen.render_lines(drawn, pad=False)) >= screen.height:
-        drawn = _tree(tree.collapse_healthy(root))
+        drawn = _tree(root, brief=True)
     screen.clear()
     screen.print(drawn)
 
 
-def _tree(root: tree.Branch) -> rich_tree.Tree:
+def _tree(root: tree.Branch, *, brief: bool = False) -> rich_tree.Tree:
+    """Return a tree to print; a brief one has no parts of healthy branches."""
     drawn = rich_tree.Tree(_label(root))
-    _add_children(drawn, root)
+    for each in root.children:
+        part = _tree(each, brief=brief)
+        if brief and each.well:
+            part.children.clear()
+        drawn.children.append(part)
     return drawn
-
-
-def _add_children(drawn: rich_tree.Tree, parent: tree.Branch) -> None:
-    for each in parent.children:
-        _add_children(drawn.add(_label(each)), each)
 
 
 def _label(part: tree.Branch) -> rich_text.Text:

@@ -46,6 +46,7 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -241,17 +242,11 @@ def is_deployed(
     if view.status_of(copy).get("phase") != "Deployed":
         return False
     key = f"secret.addons.stackhpc.com/{view.name_of(secret)}"
-    present = checksum(secret["data"])
+    present = addon.checksum(secret)
     return all(
         noted.get(key) in (None, present)
         for noted in map(view.annotations_of, (copy, view.handled_of(copy)))
     )
-
-
-def checksum(data: dict[str, str]) -> str:
-    """Return the addon provider's checksum (its ``operator.py``)."""
-    text = ";".join(sorted(f"{key}={value}" for key, value in data.items()))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 # Refresh

@@ -29,8 +29,8 @@ from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
-from magnum_capi_helm.status import autoscaler
 from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import health
 from magnum_capi_helm.status import nodegroup as nodegroup_status
 from magnum_capi_helm.status import view
 
@@ -75,7 +75,7 @@ def stopped_reason(operation: operations.Operation) -> str | None:
             kinds.DEPLOYMENT, namespace, names.autoscaler(release)
         )
         answered = True
-    return autoscaler.stopped_reason(deployment) if answered else None
+    return health.stopped_reason(deployment) if answered else None
 
 
 def follow(operation: operations.Operation) -> None:

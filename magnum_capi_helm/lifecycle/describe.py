@@ -66,7 +66,7 @@ class Describer:
         error = self._credential_error(operation)
         silent = "Keystone, or the management cluster,"
         parts = [
-            _release(objects, _chart_version(state)),
+            _release(state),
             cluster_status.grow(objects, state.expected),
             tree.Branch("Lease", release, note=_lease_holder(operation)),
             _asked("credential", names.credentials(release), error, silent),
@@ -84,10 +84,9 @@ class Describer:
     ) -> tree.Branch:
         note = ", ".join(filter(None, (row.status, row.health_status)))
         state = tree.State.NOT_READY if reason else tree.worst_state(parts)
+        told = tree.Reason(reason, tree.Rank.RELEASE)
         return tree.Branch(
-            *("cluster", self.name, state, note),
-            tree.Reason(reason, tree.Rank.RELEASE),
-            tuple(parts),
+            "cluster", self.name, state, note, told, tuple(parts)
         )
 
     def _credential_error(self, operation: operations.Operation) -> str | None:
@@ -97,8 +96,7 @@ class Describer:
         """
         scope, row = operation.scope, operation.cluster
         secret = credential_secret.read(operation.runtime.management, scope)
-        meta = (secret or {}).get("metadata") or {}
-        version = str(meta.get("resourceVersion") or "")
+        version = view.version_of(secret)
         if version and version == self._working:
             return ""
         if rows.action(row.status) == "DELETE":
@@ -121,12 +119,6 @@ def _reason(row: Any, verdict: cluster_status.Verdict) -> str:
     return verdict.reason
 
 
-def _chart_version(state: observed_state.ObservedState) -> str:
-    """Return the version of the live chart, or else of the desired one."""
-    live = view.chart_version(state.view.cluster)
-    return live or (state.desired.chart.version if state.desired else "")
-
-
 def _lease_holder(operation: operations.Operation) -> str:
     """Return the holder of the Lease, without the time of each renewal."""
     obj = operation.runtime.leases.read(*operation.scope)
@@ -139,19 +131,19 @@ def _lease_holder(operation: operations.Operation) -> str:
     return text
 
 
-def _release(objects: view.View, chart: str) -> tree.Branch:
+def _release(state: observed_state.ObservedState) -> tree.Branch:
     """Return the branch of the helm release.
 
-    :param chart: version of the chart; empty: unknown
+    Its chart is that of the live objects, or else the desired one.
     """
-    revision = objects.newest
-    notes = (
-        f"revision {revision.version} {revision.status}" if revision else "",
-        f"chart {chart}" if chart else "",
-    )
+    objects, newest = state.view, state.view.newest
+    chart = view.chart_version(objects.cluster)
+    if not chart and state.desired:
+        chart = state.desired.chart.version
+    notes = [f"revision {newest.version} {newest.status}"] if newest else []
+    notes += [f"chart {chart}"] if chart else []
     reason = tree.Reason(cluster_status.release_reason(objects))
-    note = ", ".join(filter(None, notes))
-    return tree.grow("helm release", objects.release, reason, note)
+    return tree.grow("helm release", objects.release, reason, ", ".join(notes))
 
 
 def _asked(

@@ -159,7 +159,9 @@ class ObservedState(operations.Observed):
             )
         ):
             return 0.0
-        return min(self.seconds_left, self.verdict.valid_until - time.time())
+        return min(
+            self.seconds_left, self.view.clock.valid_until - time.time()
+        )
 
     @functools.cached_property
     def mark(self) -> replacement.Mark | None:

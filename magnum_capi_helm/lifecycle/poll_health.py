@@ -34,7 +34,6 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.status import autoscaler
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import replacement
@@ -114,7 +113,7 @@ def _judge(
     identity.confirm(
         operation.runtime, operation.scope, nodegroups, objects.cluster
     )
-    seconds = result.valid_until - objects.clock.now
+    seconds = objects.clock.valid_until - objects.clock.now
     if not cluster.status.endswith("_COMPLETE"):
         seconds = 0
     if objects.cluster is not None and rows.action(cluster.status) != "DELETE":
@@ -130,7 +129,7 @@ def _judge(
     if objects.autoscaled():
         seconds = min(seconds, _AUTOSCALER_SECONDS)
         stopped = autoscaler_counts.stopped_reason(operation)
-        notes = autoscaler.health(objects, stopped)
+        notes = health.of_autoscaler(objects, stopped)
         result = dataclasses.replace(result, reason=result.reason | notes)
     # A certificate is no illness. The text of the warning changes by the day.
     warning = replacement.expiry_warning(objects)

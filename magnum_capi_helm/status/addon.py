@@ -44,14 +44,13 @@ def branch(
         text = "cluster: the control plane is not initialized yet"
         reason = tree.Reason(text, tree.Rank.LAST)
         return tree.Branch("addons", state=tree.State.UNKNOWN, reason=reason)
-    addons, missing = [], set(expected)
+    missing = expected - set(map(view.name_of, objects.addons))
+    reason = tree.Reason("not created", tree.Rank.LAST)
+    addons = [_grow(objects, "addon", each, reason) for each in missing]
     for each in objects.addons:
         name, reason = view.name_of(each), _reason(objects, each, secrets)
         grown = _grow(objects, each["kind"], name, reason)
         addons.append(_with_entry(grown, each))
-        missing.discard(name)
-    reason = tree.Reason("not created", tree.Rank.LAST)
-    addons += [_grow(objects, "addon", each, reason) for each in missing]
     deployed = sum(each.state is tree.State.READY for each in addons)
     return tree.Branch(
         "addons",
@@ -91,7 +90,7 @@ def _reason(
 
     Nodes wait for an addon that is installed before they are ready.
     """
-    status, newest = view.status_of(addon), objects.newest
+    status = view.status_of(addon)
     phase = str(status.get("phase") or "Pending")
     rank = tree.Rank.LAST
     if conditions.paused(addon):
@@ -102,10 +101,8 @@ def _reason(
     else:
         text = messages.plain(str(status.get("failureMessage") or ""))
         text = f"{phase}: {text}" if text else f"{phase}{_tries(addon)}"
-        since = max(view.created_at(addon), newest.modified if newest else 0.0)
-        is_fault = phase == "Failed" or objects.clock.has_passed(
-            since + _TO_INSTALL
-        )
+        until = max(view.created_at(addon), _changed_at(objects)) + _TO_INSTALL
+        is_fault = phase == "Failed" or objects.clock.has_passed(until)
         if view.spec_of(addon).get("bootstrap") and is_fault:
             text, rank = f"{text} (nodes wait for it)", tree.Rank.ADDON
     return tree.Reason(text, rank)
@@ -135,20 +132,23 @@ def _is_late(
     a change. When a Secret with values changes, the provider first writes its
     checksum into an annotation of the addon (``handle_config_event``).
     """
-    handled, newest = view.handled_of(addon), objects.newest
+    handled, clock = view.handled_of(addon), objects.clock
     if handled is None:
         # The host that ran helm may have a clock that is ahead.
-        return (
-            newest is not None
-            and newest.modified <= objects.clock.now
-            and not objects.clock.has_passed(newest.modified + _TO_NOTICE)
-        )
+        changed = _changed_at(objects)
+        until = changed + _TO_NOTICE
+        return changed <= clock.now and not clock.has_passed(until)
     live = _checksums(addon)
     return (
         view.spec_of(handled) != view.spec_of(addon)
         or _checksums(handled) != live
         or any(secrets.get(name, live[name]) != live[name] for name in live)
     )
+
+
+def _changed_at(objects: view.View) -> float:
+    """Return when helm made the newest revision; 0: there is none."""
+    return objects.newest.modified if objects.newest else 0.0
 
 
 def checksum(secret: view.Object) -> str:

@@ -119,6 +119,15 @@ def _holders(obj: view.Object | None) -> tuple[view.Object, view.Object]:
     return {}, status
 
 
+def counters(obj: view.Object | None) -> view.Object:
+    """Return the status with the fields of both contracts, as v1beta2 has it.
+
+    Other fields than conditions; the v1beta2 contract wins.
+    """
+    new, old = _holders(obj)
+    return {**old, **new}
+
+
 def _parsed(holder: view.Object) -> Conditions:
     conditions = Conditions()
     for each in holder.get("conditions") or ():
@@ -167,16 +176,16 @@ def error(condition: Condition, rank: tree.Rank) -> tree.Reason:
 
 
 def first_error(
-    obj: view.Object | None, types: Iterable[str], rank: tree.Rank
+    obj: view.Object | None, topic: str, rank: tree.Rank = tree.Rank.CLOUD
 ) -> tree.Reason:
-    """Return the first condition with an error as a reason.
+    """Return the first condition of a topic with an error as a reason.
 
     An error from before the deletion of an object does not hinder it.
     """
     deleted_at = view.deleted_at(obj)
     candidates = (
         by_type[name]
-        for name in types
+        for name in TABLES[topic]
         for by_type in (v1beta2(obj), v1beta1(obj))
         if name in by_type
         and not 0 < by_type[name].since < deleted_at

@@ -14,8 +14,6 @@ from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
-_CONDITIONS = conditions.TABLES["infrastructure"]
-
 
 def error(obj: view.Object | None) -> tree.Reason:
     """Return CAPO's last fault of a server, or of the network.
@@ -23,12 +21,10 @@ def error(obj: view.Object | None) -> tree.Reason:
     CAPO keeps ``failureMessage`` after the fault is mended, in some versions
     for ever: an object that was provisioned since has no fault.
     """
-    status = view.status_of(obj)
-    old = (status.get("deprecated") or {}).get("v1beta1") or {}
-    failure = status.get("failureMessage") or old.get("failureMessage")
+    failure = conditions.counters(obj).get("failureMessage")
     if failure and not is_provisioned(obj) and not view.deleting(obj):
         return _fault(str(failure))
-    return conditions.first_error(obj, _CONDITIONS, tree.Rank.CLOUD)
+    return conditions.first_error(obj, "infrastructure")
 
 
 def _fault(text: str, since: float = 0.0) -> tree.Reason:
@@ -55,10 +51,8 @@ def network(objects: view.View) -> tree.Branch:
     if not reason and not is_provisioned(obj):
         text = "not provisioned yet" if obj else "not created yet"
         reason = tree.Reason(text)
-    name = view.name_of(obj) or objects.release
-    branch = tree.grow(
-        "OpenStackCluster", name, reason, title="infrastructure"
-    )
+    kind, name = "OpenStackCluster", view.name_of(obj) or objects.release
+    branch = tree.grow(kind, name, reason, title="infrastructure")
     return tree.quiet(branch) if view.was_made(obj) else branch
 
 
@@ -76,8 +70,7 @@ def server(objects: view.View, machine: view.Object) -> tree.Branch | None:
     obj = objects.server(machine)
     if obj is None:
         return None
-    status = view.status_of(obj)
-    reason = _server_error(obj, objects)
+    status, reason = view.status_of(obj), _server_error(obj, objects)
     state = str(status.get("instanceState") or "")
     if reason or status.get("ready"):
         return tree.grow("OpenStackServer", view.name_of(obj), reason, state)
@@ -91,7 +84,7 @@ def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:
     touch the OpenStackMachine (``reconcileNormal`` in
     openstackserver_controller.go of 0.11 to 0.14): only Nova knows why.
     """
-    reason = conditions.first_error(obj, _CONDITIONS, tree.Rank.CLOUD)
+    reason = conditions.first_error(obj, "infrastructure")
     text = reason.text or "the server went into the state ERROR"
     return _answer(objects.fault(obj), text) or reason
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One machine: its fault, its deletion, what is below it, and its facts.
+"""One machine: its fault, its deletion, its node, and its facts.
 
 A fault is that of the lowest object that has one. A condition that only says
 that a controller waits for another one is none.
@@ -10,13 +10,13 @@ Sources: Cluster API 1.8 to 1.14.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+import re
 
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import messages
-from magnum_capi_helm.status import node
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
@@ -32,14 +32,23 @@ _OWN_FINALIZER = "cluster.x-k8s.io"
 #: Seconds after which a server that runs without a node is a problem. kubeadm
 #: takes two minutes on a slow server.
 _TO_JOIN = 300.0
+#: Seconds until a node of a new machine has to be ready.
+_TO_START = 1800.0
+#: Seconds that a node may be not ready once it has joined.
+_TO_SETTLE = 300.0
+_GONE = ("NodeDeleted", "NodeNotFound")
+#: Reasons of both sets where the node itself says Unknown, not Cluster API.
+_NODE_UNKNOWN = ("NodeReadyUnknown", "NodeConditionsFailed")
+#: A node that has just registered.
+_NOT_YET = "not yet reported"
+_LINE = re.compile(r"Node\.(?!Ready\b)(\w+): (.*)")
 
 
 def is_settled(machine: view.Object) -> bool:
     """Return whether a machine is ready, and stays."""
-    both = conditions.merged(machine)["Ready"], node.condition_of(machine)
-    has_node = bool(view.status_of(machine).get("nodeRef"))
+    both = conditions.merged(machine)["Ready"], node_condition(machine)
     ready = all(each.well for each in both if each)
-    return has_node and ready and not view.deleting(machine)
+    return _has_node(machine) and ready and not view.deleting(machine)
 
 
 def has_failed_check(machine: view.Object) -> bool:
@@ -63,8 +72,7 @@ def unfinished_reason(machines: Iterable[view.Object]) -> str:
         info = status.get("nodeInfo") or {}
         runs = str(info.get("kubeletVersion") or wanted)
         numbers = versions.number(wanted), versions.number(runs)
-        minors = [each[:2] for each in numbers if each]
-        if len(set(minors)) > 1:
+        if len({each[:2] for each in numbers if each}) > 1:
             return (
                 f"machine {name} runs Kubernetes {runs}, not {wanted}: its "
                 "image has another version than its property kube_version"
@@ -75,28 +83,28 @@ def unfinished_reason(machines: Iterable[view.Object]) -> str:
 def branches(
     machines: Iterable[view.Object], objects: view.View
 ) -> list[tree.Branch]:
-    """Return the branches of machines; the oldest come first."""
-    by_age = sorted(
-        machines, key=lambda each: (view.created_at(each), view.name_of(each))
-    )
+    """Return the branches of machines; the oldest come first.
+
+    :param machines: by name
+    """
+    by_age = sorted(machines, key=view.created_at)
     return [branch(each, objects) for each in by_age]
 
 
 def branch(machine: view.Object, objects: view.View) -> tree.Branch:
     """Return the branch of a machine, with its server and its node."""
-    name = view.name_of(machine)
+    name, deleting = view.name_of(machine), view.deleting(machine)
     server = infrastructure.server(objects, machine)
-    parts = tuple(filter(None, (server, node.branch(machine, objects.clock))))
-    if view.deleting(machine):
+    parts = tuple(filter(None, (server, _node(machine, objects.clock))))
+    state = tree.State.NOT_READY
+    if deleting:
         reason = _deletion_reason(machine, objects)
-        state = tree.State.NOT_READY
-    else:
-        reason = _reason(machine, objects, server)
-        state = tree.State.NOT_READY if reason else tree.State.READY
+    elif not (reason := _reason(machine, objects, server)):
+        state = tree.State.READY
     return tree.Branch(
         *("Machine", name, state, _note(machine), reason, parts),
         title=f"machine {name}",
-        entries=node.entries(machine, objects.clock),
+        entries=tuple(_node_entries(machine, objects.clock)),
     )
 
 
@@ -113,9 +121,7 @@ def _note(machine: view.Object) -> str:
 
 
 def _reason(
-    machine: view.Object,
-    objects: view.View,
-    server: tree.Branch | None,
+    machine: view.Object, objects: view.View, server: tree.Branch | None
 ) -> tree.Reason:
     """Return a machine's own fault, else what Cluster API waits for.
 
@@ -125,20 +131,7 @@ def _reason(
     if conditions.paused(machine) or conditions.paused(infra_machine):
         text = "the operator has paused it: nothing is changed"
         return tree.Reason(text, tree.Rank.BLOCKED)
-    reason = tree.NONE
-    if server is None or not server.reason:
-        reason = infrastructure.error(infra_machine) or conditions.first_error(
-            machine, conditions.TABLES["server"], tree.Rank.CLOUD
-        )
-    reason = (
-        reason
-        or conditions.first_error(
-            machine,
-            conditions.TABLES["health_check"],
-            tree.Rank.HEALTH_CHECK,
-        )
-        or _unjoined_reason(machine, objects)
-    )
+    reason = next(filter(None, _faults(machine, objects, server)), tree.NONE)
     condition = conditions.merged(machine)["Ready"]
     if reason or condition.well:
         return reason
@@ -148,6 +141,18 @@ def _reason(
         return tree.Reason(f"no server yet: {message.partition('; ')[0]}")
     phase = str(view.status_of(machine).get("phase") or "")
     return tree.Reason(message or phase or "Cluster API has reported nothing")
+
+
+def _faults(
+    machine: view.Object, objects: view.View, server: tree.Branch | None
+) -> Iterator[tree.Reason]:
+    """Yield a machine's faults, those of the lowest object first."""
+    if server is None or not server.reason:
+        yield infrastructure.error(objects.infra_machine(machine))
+        yield conditions.first_error(machine, "server")
+    rank = tree.Rank.HEALTH_CHECK
+    yield conditions.first_error(machine, "health_check", rank)
+    yield _unjoined_reason(machine, objects)
 
 
 def _unjoined_reason(machine: view.Object, objects: view.View) -> tree.Reason:
@@ -218,35 +223,124 @@ def remaining(machines: Sequence[view.Object], objects: view.View) -> str:
     A fault of any machine comes before the step of another machine. The text
     up to "; " changes only with the machines that are left.
     """
-    machines = sorted(machines, key=view.name_of)
-    count = len(machines)
-    names = [view.name_of(each) for each in machines]
-    left = f"{count} machine{'s' * (count > 1)} still to be deleted: "
-    left += ", ".join(names[:3])
+    names = sorted(map(view.name_of, machines))
+    count, first = len(names), ", ".join(names[:3])
+    text = f"{count} machine{'s' * (count > 1)} still to be deleted: {first}"
     reasons = [
-        (name, part.reason)
-        for machine, name in zip(machines, names, strict=True)
-        for part in tree.walk(branch(machine, objects))
+        (part.reason.rank, view.name_of(each), part.reason)
+        for each in machines
+        for part in tree.walk(branch(each, objects))
         if part.reason
-        and (view.deleting(machine) or part.reason.rank < tree.Rank.BLOCKED)
+        and (view.deleting(each) or part.reason.rank < tree.Rank.BLOCKED)
     ]
-    if not reasons:
-        return left
-    name, reason = min(reasons, key=lambda each: each[1].rank)
-    return f"{left}; machine {name}: {reason.text}{reason.ending}"
+    if reasons:
+        _, name, reason = min(reasons, key=lambda each: each[:2])
+        text += f"; machine {name}: {reason.text}{reason.ending}"
+    return text
 
 
-def addresses(machines: Iterable[view.Object]) -> list[str]:
+def node_condition(machine: view.Object) -> conditions.Condition:
+    """Return the condition of a Machine for the state of its node."""
+    by_type = conditions.merged(machine)
+    return by_type["NodeReady"] or by_type["NodeHealthy"]
+
+
+def _node_name(machine: view.Object) -> str:
+    """Return the name of a Machine's node, or of the Machine."""
+    ref = view.status_of(machine).get("nodeRef") or {}
+    return str(ref.get("name") or view.name_of(machine))
+
+
+def _has_node(machine: view.Object) -> bool:
+    return bool(view.status_of(machine).get("nodeRef"))
+
+
+def _is_silent(machine: view.Object) -> bool:
+    """Return whether the kubelet stopped posting the status of its node.
+
+    Kubernetes sets Ready to Unknown then, and Cluster API repeats it
+    (``machine_controller_status.go`` of 1.13). If Cluster API can't reach the
+    cluster, its own conditions are Unknown too, for another reason.
+    """
+    condition = node_condition(machine)
+    return (
+        condition.status == "Unknown"
+        and condition.reason in _NODE_UNKNOWN
+        and _NOT_YET not in condition.message
+    )
+
+
+def is_starting(machine: view.Object, clock: view.Clock) -> bool:
+    """Return whether a node is not ready because its machine is new."""
+    condition = node_condition(machine)
+    if condition.well or condition.reason in _GONE or _is_silent(machine):
+        return False
+    if clock.has_passed(view.created_at(machine) + _TO_START):
+        return False
+    if not condition or not _has_node(machine):
+        return True
+    return not clock.has_passed(condition.since + _TO_SETTLE)
+
+
+def _node(machine: view.Object, clock: view.Clock) -> tree.Branch | None:
+    """Return the branch of a node, or None before the machine has one.
+
+    ``NodeHealthy`` also has the pressures of a node that is Ready.
+    """
+    name = _node_name(machine)
+    if view.deleting(machine):
+        return tree.Branch("Node", name) if _has_node(machine) else None
+    healthy = conditions.merged(machine)["NodeHealthy"]
+    error = conditions.error(healthy, tree.Rank.NODE)
+    if error and not is_starting(machine, clock):
+        return tree.grow("Node", name, error)
+    condition = node_condition(machine)
+    if not _has_node(machine):
+        return None
+    if condition.well and not error:
+        return tree.grow("Node", name, tree.NONE)
+    words = error.text or conditions.words(condition)
+    text = words or "not seen by Cluster API"
+    state = tree.State.NOT_READY if condition.bad else tree.State.UNKNOWN
+    rank = tree.Rank.NODE if _is_silent(machine) else tree.Rank.NOTE
+    return tree.Branch("Node", name, state, reason=tree.Reason(text, rank))
+
+
+def _node_entries(
+    machine: view.Object, clock: view.Clock
+) -> Iterator[tree.Entry]:
+    """Yield what the health map says about a node.
+
+    The lines of ``NodeHealthy`` are ``* Node.TYPE: message``
+    (``machine_controller_status.go`` of 1.13).
+    """
+    if view.deleting(machine):
+        return
+    condition = node_condition(machine)
+    value, health = condition.status or "Unknown", tree.UNKNOWN
+    if condition.bad or _is_silent(machine):
+        health = tree.UNHEALTHY
+    starting = is_starting(machine, clock)
+    if starting or condition.well:
+        value, health = "starting" if starting else value, tree.HEALTHY
+    name = _node_name(machine)
+    yield tree.Entry(f"{name}.Ready", value, health)
+    healthy = conditions.merged(machine)["NodeHealthy"]
+    if healthy.bad and not starting:
+        for kind, text in _LINE.findall(healthy.message):
+            words = messages.plain(text)
+            yield tree.Entry(f"{name}.{kind}", words, tree.UNHEALTHY)
+
+
+def addresses(machines: Iterable[view.Object]) -> tuple[str, ...]:
     """Return one address of each machine that stays, internal if it can."""
     staying = [each for each in machines if not view.deleting(each)]
-    return list(filter(None, map(_address, staying)))
+    return tuple(filter(None, map(_address, staying)))
 
 
 def _address(machine: view.Object) -> str:
-    by_type = {
-        each.get("type"): each.get("address")
-        for each in reversed(view.status_of(machine).get("addresses") or [])
-    }
+    listed = view.status_of(machine).get("addresses") or []
+    by_type = {e.get("type"): e.get("address") for e in reversed(listed)}
     return str(by_type.get("InternalIP") or by_type.get("ExternalIP") or "")
 
 
@@ -268,9 +362,7 @@ def _version(machine: view.Object) -> str:
 def oldest(texts: Iterable[str]) -> str | None:
     """Return the oldest version; v1.34.9 comes before v1.34.10."""
     return min(
-        texts,
-        key=lambda each: versions.number(each) or (0, 0, 0),
-        default=None,
+        texts, key=lambda e: versions.number(e) or (0, 0, 0), default=None
     )
 
 

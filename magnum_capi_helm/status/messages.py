@@ -122,9 +122,6 @@ def _shortened(text: str) -> str:
     sentence = inner[1].replace('\\"', '"') if inner else ""
     short = _JSON.sub(sentence.replace("\\n", " "), text)
     short = _ANSWER.sub(
-        lambda match: (
-            f"OpenStack answered {match['code'] or 'with an error'}:"
-        ),
-        short,
+        lambda m: f"OpenStack answered {m['code'] or 'with an error'}:", short
     )
     return " ".join(_NOISE.sub("", short).split()).rstrip(" :;")

@@ -27,12 +27,12 @@ from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import machine
 from magnum_capi_helm.status import messages
-from magnum_capi_helm.status import node
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
 _TABLES = conditions.TABLES
 _MOVING_REASONS = ("Scaling", "RollingUpdate")
+_PLANE = "KubeadmControlPlane"
 
 _PROGRESS = re.compile(
     r"(?:Machines? [^:]+: )?"
@@ -64,14 +64,8 @@ def replicas(obj: view.Object | None) -> Replicas:
     (``setReplicas`` in ``machinedeployment_status.go`` of 1.14), while
     ``updatedReplicas`` counts the newest MachineSet alone.
     """
-    status = view.status_of(obj)
-    old = (status.get("deprecated") or {}).get("v1beta1") or {}
-    counters = {**status, **(status.get("v1beta2") or {})}
-    new = [
-        counters.get("upToDateReplicas"),
-        status.get("updatedReplicas"),
-        old.get("updatedReplicas"),
-    ]
+    counters = conditions.counters(obj)
+    new = map(counters.get, ("upToDateReplicas", "updatedReplicas"))
     return Replicas(
         int(view.spec_of(obj).get("replicas") or 0),
         int(counters.get("replicas") or 0),
@@ -93,62 +87,50 @@ class _Group(NamedTuple):
     row: requested_groups.Group | None
 
 
-def control_plane(
-    objects: view.View,
-    row: requested_groups.Group | None,
-    required: Sequence[str],
-) -> tree.Branch:
-    """Return the branch of the control plane.
-
-    :param required: conditions that must be true where they exist
-    """
-    name = names.control_plane(objects.release)
-    obj, machines = objects.control_plane, objects.control_plane_machines()
-    group = _Group("KubeadmControlPlane", name, obj, machines, row)
-    text = waiting_reason(obj, row.count if row else None, required)
-    branch = _branch(objects, group, text)
-    if conditions.available(obj):
-        return branch
-    unknown = tree.Entry("controlplane", "unknown", tree.UNKNOWN)
-    return dataclasses.replace(branch, entries=(unknown,))
-
-
-def workers(
+def _group(
     objects: view.View, name: str, row: requested_groups.Group | None
-) -> tree.Branch:
-    """Return the branch of a group of workers.
+) -> _Group:
+    if name:
+        full_name = names.machine_deployment(objects.release, name)
+        obj, machines = objects.deployment(name), objects.machines_of(name)
+        return _Group("MachineDeployment", full_name, obj, machines, row)
+    full_name = names.control_plane(objects.release)
+    obj, machines = objects.control_plane, objects.control_plane_machines()
+    return _Group(_PLANE, full_name, obj, machines, row)
 
-    :param name: the chart's name of the group
+
+def branch(
+    objects: view.View,
+    name: str,
+    row: requested_groups.Group | None,
+    required: Sequence[str] | None = None,
+) -> tree.Branch:
+    """Return the branch of a group.
+
+    :param name: the chart's name of the group; empty: the control plane
+    :param required: conditions of a control plane that must be true where
+        they exist; None: the group has workers
     """
-    group = _workers(objects, name, row)
+    group = _group(objects, name, row)
     count = row.count if row and name not in objects.autoscaled() else None
-    text = waiting_reason(group.obj, count)
-    return _branch(objects, group, text)
+    return _grow(objects, group, waiting_reason(group.obj, count, required))
 
 
 def leaving(objects: view.View, row: requested_groups.Group) -> tree.Branch:
     """Return the branch of a group that is being deleted."""
-    group = _workers(objects, row.chart_name, row)
+    group = _group(objects, row.chart_name, row)
     obj, machines = group.obj, group.machines
     if obj is not None and not (view.deleting(obj) and machines):
         text = with_message(obj, "still to be removed")
     else:
         text = machine.remaining(machines, objects)
-    branch = _branch(objects, group, text)
+    branch = _grow(objects, group, text)
     # The reason has the fault of a machine.
     children = tuple(map(tree.quiet, branch.children))
     return dataclasses.replace(branch, children=children)
 
 
-def _workers(
-    objects: view.View, name: str, row: requested_groups.Group | None
-) -> _Group:
-    full_name = names.machine_deployment(objects.release, name)
-    obj, machines = objects.deployment(name), objects.machines_of(name)
-    return _Group("MachineDeployment", full_name, obj, machines, row)
-
-
-def _branch(objects: view.View, group: _Group, text: str) -> tree.Branch:
+def _grow(objects: view.View, group: _Group, text: str) -> tree.Branch:
     """Return the branch of a group.
 
     Faults of the machines of a settled group are notes.
@@ -158,17 +140,12 @@ def _branch(objects: view.View, group: _Group, text: str) -> tree.Branch:
     text = text or machine.unfinished_reason(group.machines)
     is_problem = bool(problem_message(group.obj))
     rank = tree.Rank.BLOCKED if is_problem else tree.Rank.PROGRESS
+    reason, parts = tree.Reason(text, rank), [*_health_checks(objects, group)]
+    parts += machine.branches(group.machines, objects)
     branch = tree.grow(
-        group.kind,
-        group.name,
-        tree.Reason(text, rank),
-        _note(group),
-        (
-            *_health_checks(objects, group),
-            *machine.branches(group.machines, objects),
-        ),
+        *(group.kind, group.name, reason, _note(group), parts),
         title=f"nodegroup {group.row.name}" if group.row else "",
-        entries=_entries(objects, group),
+        entries=tuple(_entries(objects, group)),
     )
     return branch if text and group.row else tree.quiet(branch)
 
@@ -179,51 +156,52 @@ def _health_checks(objects: view.View, group: _Group) -> Iterator[tree.Branch]:
     The chart gives it the name of its group.
     """
     for each in objects.health_checks:
-        reason = conditions.first_error(
-            each, ("RemediationAllowed",), tree.Rank.HEALTH_CHECK
-        )
+        rank = tree.Rank.HEALTH_CHECK
+        reason = conditions.first_error(each, "remediation", rank)
         if reason and view.name_of(each) == group.name:
             yield tree.grow("MachineHealthCheck", group.name, reason)
 
 
 def _note(group: _Group) -> str:
     """Return Magnum's name of a group, and its count of machines."""
-    note, obj = "no nodegroup of Magnum's", group.obj
-    if group.row:
-        note = f"nodegroup {group.row.name}"
-    if obj is None:
-        return note
-    numbers = replicas(obj)
-    note = f"{note}, {numbers.ready} of {numbers.wanted} ready"
-    if view.AUTOSCALER_ANNOTATION not in view.annotations_of(obj):
-        return note
-    minimum, maximum = view.autoscaler_bounds(obj)
-    return f"{note}, autoscaled from {minimum} to {maximum}"
+    row, obj = group.row, group.obj
+    note = f"nodegroup {row.name}" if row else "no nodegroup of Magnum's"
+    if obj is not None:
+        numbers = replicas(obj)
+        note += f", {numbers.ready} of {numbers.wanted} ready"
+    if view.AUTOSCALER_ANNOTATION in view.annotations_of(obj):
+        minimum, maximum = view.autoscaler_bounds(obj)
+        note += f", autoscaled from {minimum} to {maximum}"
+    return note
 
 
-def _entries(objects: view.View, group: _Group) -> tuple[tree.Entry, ...]:
-    """Return what the health map says about a group that is not available.
+def _entries(objects: view.View, group: _Group) -> Iterator[tree.Entry]:
+    """Yield what the health map says about a group that is not available.
 
     A group whose machines are on their way is not unhealthy.
     """
-    obj = group.obj
-    condition = conditions.available(obj)
-    if not condition or condition.well or view.deleting(obj):
-        return ()
-    key = f"nodegroup.{objects.short_name(view.name_of(obj))}"
-    if obj is objects.control_plane:
-        key = "controlplane"
-    message = messages.plain(condition.message) or "not available"
+    condition, is_plane = conditions.available(group.obj), group.kind == _PLANE
+    key = f"nodegroup.{objects.short_name(group.name)}"
+    key = "controlplane" if is_plane else key
+    text = messages.plain(condition.message) or "not available"
+    if not condition and is_plane:
+        yield tree.Entry(key, "unknown", tree.UNKNOWN)
+    if not condition or condition.well or view.deleting(group.obj):
+        return
     if not condition.bad:
-        return (tree.Entry(key, f"unknown: {message}", tree.UNKNOWN),)
-    if key == "controlplane" and _has_failed(objects):
-        return (tree.Entry(key, message, tree.UNHEALTHY),)
-    if is_moving(obj) or any(
-        view.deleting(each) or node.is_starting(each, objects.clock)
+        yield tree.Entry(key, f"unknown: {text}", tree.UNKNOWN)
+    elif (is_plane and _has_failed(objects)) or not _changes(objects, group):
+        yield tree.Entry(key, text, tree.UNHEALTHY)
+    else:
+        yield tree.Entry(key, f"changing: {text}", tree.UNKNOWN)
+
+
+def _changes(objects: view.View, group: _Group) -> bool:
+    """Return whether machines of a group, or nodes, are on their way."""
+    return is_moving(group.obj) or any(
+        view.deleting(each) or machine.is_starting(each, objects.clock)
         for each in group.machines
-    ):
-        return (tree.Entry(key, f"changing: {message}", tree.UNKNOWN),)
-    return (tree.Entry(key, message, tree.UNHEALTHY),)
+    )
 
 
 def _has_failed(objects: view.View) -> bool:
@@ -242,9 +220,7 @@ def _has_failed(objects: view.View) -> bool:
 
 
 def waiting_reason(
-    obj: view.Object | None,
-    count: int | None,
-    required: Sequence[str] | None = None,
+    obj: view.Object | None, count: int | None, required: Sequence[str] | None
 ) -> str:
     """Return why a group is not done, or an empty string.
 
@@ -291,10 +267,8 @@ def _count_reason(obj: view.Object | None, count: int | None) -> str:
         return f"{numbers.up_to_date} of {wanted} machines up to date"
     if not settled:
         return progress
-    for condition in conditions.v1beta2(obj).listed(_TABLES["moving"]):
-        if condition.bad:
-            return f"{progress}, {condition.type}"
-    return ""
+    moving = _moving(obj)
+    return f"{progress}, {moving[0].type}" if moving else ""
 
 
 def _condition_reason(obj: view.Object | None, required: Sequence[str]) -> str:
@@ -355,11 +329,16 @@ def is_settled(obj: view.Object) -> bool:
 def is_moving(obj: view.Object | None) -> bool:
     """Return whether machines of a group are on their way in or out."""
     numbers = replicas(obj)
-    moving = conditions.v1beta2(obj).listed(_TABLES["moving"])
     old = conditions.v1beta1(obj).values()
     return (
         not conditions.is_current(obj)
         or not numbers.wanted == numbers.existing == numbers.up_to_date
-        or any(each.bad for each in moving)
+        or bool(_moving(obj))
         or any(each.reason.startswith(_MOVING_REASONS) for each in old)
     )
+
+
+def _moving(obj: view.Object | None) -> list[conditions.Condition]:
+    """Return the conditions with which machines are on their way."""
+    present = conditions.v1beta2(obj).listed(_TABLES["moving"])
+    return [each for each in present if each.bad]

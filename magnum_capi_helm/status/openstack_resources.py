@@ -52,11 +52,9 @@ def _volumes(server: view.Object) -> Iterator[tree.Branch]:
     """Yield volumes that may exist for a server that has no id, by name."""
     spec = view.spec_of(server)
     suffixes = ["root"] if spec.get("rootVolume") else []
-    suffixes += [
-        str(each["name"])
-        for each in spec.get("additionalBlockDevices") or ()
-        if (each.get("storage") or {}).get("type") == "Volume"
-    ]
+    for each in spec.get("additionalBlockDevices") or ():
+        if (each.get("storage") or {}).get("type") == "Volume":
+            suffixes.append(str(each["name"]))
     for suffix in suffixes:
         yield tree.Branch("volume", f"{view.name_of(server)}-{suffix}")
 
@@ -68,9 +66,13 @@ def _network(objects: view.View, resource: str) -> Iterator[tree.Branch]:
     """
     obj = objects.infrastructure or {}
     status = view.status_of(obj)
-    balancer = view.api_load_balancer_of(obj)
+    old, new = "apiServerLoadBalancer", "apiServerManagedLoadBalancer"
+    balancer = status.get(new) or status.get(old) or {}
     network = status.get("network") or {}
     own_name = f"k8s-clusterapi-cluster-{resource}"
+    own_group = f"k8s-cluster-{resource}-"
+    roles = ("controlPlane", "worker", "bastion")
+    groups = [status.get(f"{role}SecurityGroup") or {} for role in roles]
     if balancer.get("id"):
         yield _resource("load balancer", balancer)
     if address := _floating_ip(obj, balancer):
@@ -79,13 +81,11 @@ def _network(objects: view.View, resource: str) -> Iterator[tree.Branch]:
         ("router", status.get("router") or {}),
         *(("subnet", each) for each in network.get("subnets") or ()),
         ("network", network),
+        *(("security group", each) for each in groups),
     ):
-        if each.get("name") == own_name:
+        name = str(each.get("name"))
+        if name == own_name or name.startswith(own_group):
             yield _resource(kind, each)
-    for role in ("controlPlane", "worker", "bastion"):
-        group = status.get(f"{role}SecurityGroup") or {}
-        if group.get("name", "").startswith(f"k8s-cluster-{resource}-"):
-            yield _resource("security group", group)
 
 
 def _floating_ip(obj: view.Object, balancer: view.Object) -> str:

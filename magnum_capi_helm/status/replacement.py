@@ -32,7 +32,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from magnum_capi_helm.status import node
+from magnum_capi_helm.status import machine
 from magnum_capi_helm.status import view
 
 #: Days before the expiry of certificates that only the driver renews.
@@ -53,24 +53,23 @@ def certificate_expiry(objects: view.View) -> float | None:
 
 def estimated_expiry(objects: view.View) -> float | None:
     """Return the expiry; without a report, a year after the creation."""
-    dates = [
-        view.timestamp(_reported_date(each)) or view.created_at(each) + _YEAR
-        for each in _machines(objects)
-        if view.created_at(each)
-    ]
-    return min(dates, default=None)
+    machines = filter(view.created_at, _machines(objects))
+    return min(map(_estimated_expiry, machines), default=None)
+
+
+def _estimated_expiry(machine: view.Object) -> float:
+    reported = view.timestamp(_reported_date(machine))
+    return reported or view.created_at(machine) + _YEAR
 
 
 def expiry_warning(objects: view.View) -> str:
     """Return a warning about certificates that expire soon, or nothing."""
     automatic = renewed_by_cluster_api(objects.control_plane)
     days = _WARN_LATE if automatic else _WARN_BEFORE
-    first = _first_date(objects)
-    expires = view.timestamp(first)
-    now = objects.clock.now
-    if not expires_within(expires or None, days, now):
+    first, now = _first_date(objects), objects.clock.now
+    if not expires_within(certificate_expiry(objects), days, now):
         return ""
-    verb = "expire" if expires > now else "expired"
+    verb = "expire" if view.timestamp(first) > now else "expired"
     return (
         f"those of the control plane {verb} on {first[:10]}: an upgrade, or "
         "the operator, renews them"
@@ -167,9 +166,9 @@ class Mark(NamedTuple):
 
 def stored_mark(cluster: view.Object | None) -> Mark | None:
     """Return the mark in the annotation, or None if there is no valid one."""
-    text = view.annotations_of(cluster).get(PROGRESS_ANNOTATION, "")
+    notes = view.annotations_of(cluster)
+    mark = view.parsed(notes.get(PROGRESS_ANNOTATION, ""))
     try:
-        mark = json.loads(text)
         return Mark(*(int(mark[name]) for name in Mark._fields))
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
@@ -199,5 +198,5 @@ def latest_mark(objects: view.View) -> Mark | None:
     return Mark(*update, max(new, best.new), min(old, best.old), int(now))
 
 
-def _has_ready_node(machine: view.Object) -> bool:
-    return node.condition_of(machine).well and not view.deleting(machine)
+def _has_ready_node(obj: view.Object) -> bool:
+    return machine.node_condition(obj).well and not view.deleting(obj)

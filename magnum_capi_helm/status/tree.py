@@ -28,11 +28,12 @@ class State(enum.Enum):
     NOT_READY = "not ready"
 
 
-_ORDER = list(State)
-
-
 class Rank(enum.IntEnum):
-    """The class of a reason. Of several reasons, the lowest class is told."""
+    """The class of a reason. Of several reasons, the lowest class is told.
+
+    From CLOUD to NODE, the name is the code of a fault without a known
+    message: programs of users read it.
+    """
 
     #: helm has not done its part.
     RELEASE = 0
@@ -45,7 +46,7 @@ class Rank(enum.IntEnum):
     #: A health check failed, or no remediation helps.
     HEALTH_CHECK = 4
     #: Nobody reaches the Kubernetes API.
-    UNREACHABLE = 5
+    API_UNREACHABLE = 5
     #: Nodes wait for an addon.
     ADDON = 6
     #: A node is not well.
@@ -62,14 +63,6 @@ class Rank(enum.IntEnum):
 
 #: Classes of faults: each of several machines may have one.
 _FAULTS = (Rank.CLOUD, Rank.HEALTH_CHECK, Rank.NODE)
-#: Codes of faults without a known message.
-_CODES = {
-    Rank.CLOUD: "cloud",
-    Rank.HEALTH_CHECK: "health-check",
-    Rank.UNREACHABLE: "api-unreachable",
-    Rank.ADDON: "addon",
-    Rank.NODE: "node",
-}
 
 
 class Reason(NamedTuple):
@@ -90,7 +83,9 @@ class Reason(NamedTuple):
     @property
     def ending(self) -> str:
         """Return the time and the code of a fault, behind its sentence."""
-        code = self.code or _CODES.get(self.rank, "")
+        code = self.code
+        if not code and Rank.CLOUD <= self.rank <= Rank.NODE:
+            code = self.rank.name.lower().replace("_", "-")
         if not code:
             return ""
         hours, minutes = divmod(int(self.since) // 60 % 1440, 60)
@@ -134,17 +129,18 @@ class Branch:
     @property
     def well(self) -> bool:
         """Return whether it and each of its parts is ready."""
-        own = self.state in (State.NONE, State.READY)
-        return own and all(each.well for each in self.children)
+        well = (State.NONE, State.READY)
+        return all(each.state in well for each in walk(self))
 
     @property
     def shown_reason(self) -> str:
         """Return its reason, unless a part below shows the cause."""
-        below = (part for child in self.children for part in walk(child))
         is_shown_below = any(
-            part.reason and part.state is State.NOT_READY for part in below
+            part.reason and part.state is State.NOT_READY
+            for part in walk(self)
+            if part is not self
         )
-        if is_shown_below and self.reason.rank > Rank.UNREACHABLE:
+        if is_shown_below and self.reason.rank > Rank.API_UNREACHABLE:
             return ""
         return self.reason.text + self.reason.ending
 
@@ -182,21 +178,10 @@ def quiet(branch: Branch) -> Branch:
     )
 
 
-def collapse_healthy(branch: Branch) -> Branch:
-    """Return the tree without the parts of healthy branches."""
-    children = tuple(
-        dataclasses.replace(each, children=())
-        if each.well
-        else collapse_healthy(each)
-        for each in branch.children
-    )
-    return dataclasses.replace(branch, children=children)
-
-
 def worst_state(branches: Iterable[Branch]) -> State:
     """Return the worst of the branches' own states."""
-    states = [each.state for each in branches]
-    return max(states, key=_ORDER.index, default=State.NONE)
+    states, order = [each.state for each in branches], list(State)
+    return max(states, key=order.index, default=State.NONE)
 
 
 def walk(branch: Branch) -> Iterator[Branch]:
@@ -236,19 +221,14 @@ def told(branch: Branch) -> str:
     if not leaves:
         return ""
     first, more = leaves[0], ""
-    if first.reason.rank not in _FAULTS:
-        return f"{first.text()}{first.reason.ending}"
-    others: dict[tuple[str, ...], _Leaf] = {}
+    faults: dict[tuple[str, ...], _Leaf] = {}
     for leaf in leaves:
-        if leaf.reason.rank in _FAULTS and leaf.titles != first.titles:
-            others.setdefault(leaf.titles, leaf)
-    different = [
-        leaf.text(titles=1)
-        for leaf in others.values()
-        if leaf.reason.text != first.reason.text
-    ]
-    if different:
-        more = f" (and {len(others)} more: {different[0]})"
-    elif others:
-        more = f" (and {len(others)} more machines)"
+        if first.reason.rank in _FAULTS and leaf.reason.rank in _FAULTS:
+            faults.setdefault(leaf.titles, leaf)
+    for leaf in faults.values():
+        if leaf.reason.text != first.reason.text:
+            more = f": {leaf.text(titles=1)}"
+            break
+    if len(faults) > 1:
+        more = f" (and {len(faults) - 1} more{more or ' machines'})"
     return f"{first.text()}{more}{first.reason.ending}"

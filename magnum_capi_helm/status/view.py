@@ -26,7 +26,6 @@ _AUTOSCALER = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
 AUTOSCALER_ANNOTATION = f"{_AUTOSCALER}-max-size"
 AUTOSCALER_MINIMUM = f"{_AUTOSCALER}-min-size"
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
-_CHART = "helm.sh/chart"
 #: A note that the addon provider's library, kopf, writes.
 _HANDLED = "addons.stackhpc.com/last-handled-configuration"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -285,13 +284,6 @@ def api_server_of(openstack_cluster: Object | None) -> Object:
     }
 
 
-def api_load_balancer_of(openstack_cluster: Object | None) -> Object:
-    """Return the load balancer that CAPO made for the Kubernetes API."""
-    status = status_of(openstack_cluster)
-    old, new = "apiServerLoadBalancer", "apiServerManagedLoadBalancer"
-    return status.get(new) or status.get(old) or {}
-
-
 def created_at(obj: Object) -> float:
     """Return when the API server made the object, seconds since 1970."""
     return timestamp(metadata_of(obj).get("creationTimestamp"))
@@ -310,12 +302,12 @@ def chart_version(cluster: Object | None) -> str:
 
     A label can't have a plus sign: charts write an underscore for it.
     """
-    label = labels_of(cluster).get(_CHART, "")
+    label = labels_of(cluster).get("helm.sh/chart", "")
     version = re.search(r"-(\d+\..*)", label)
     return version[1].replace("_", "+") if version else ""
 
 
-def autoscaler_bounds(deployment: Object) -> tuple[int, int]:
+def autoscaler_bounds(deployment: Object | None) -> tuple[int, int]:
     """Return the autoscaler's minimum and maximum of a group that it owns."""
     annotations = annotations_of(deployment)
     minimum = annotations.get(AUTOSCALER_MINIMUM) or 0

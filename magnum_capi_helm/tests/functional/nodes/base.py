@@ -25,7 +25,7 @@ from lab.nodes import machine as machines
 from lab.nodes import mode
 from lab.nodes import programs as node_programs
 from lab.nodes import system
-from magnum_capi_helm.status import node
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import people
@@ -301,5 +301,5 @@ def is_ready(node: view.Object) -> bool:
 
 def has_node(machine: view.Object) -> bool:
     """Return whether a machine has a node that is ready."""
-    condition = node.condition_of(machine)
+    condition = machine_status.node_condition(machine)
     return condition is not None and condition.well

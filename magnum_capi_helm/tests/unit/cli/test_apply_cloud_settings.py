@@ -12,6 +12,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import cloud_secret
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
+from magnum_capi_helm.status import addon
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import refreshed
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -93,8 +94,7 @@ class RefreshTest(refreshed.RefreshTestCase):
         def deploy() -> None:
             looks.append("")
             if len(looks) == 40:
-                data = self.secret()["data"]
-                note["annotations"][key] = cloud_secret.checksum(data)
+                note["annotations"][key] = addon.checksum(self.secret())
                 self.server.patch(*copy, {"metadata": note})
 
         self.identity = ELSEWHERE

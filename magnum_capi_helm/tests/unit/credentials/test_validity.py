@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.credentials import cloud_secret
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.status import addon
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -112,7 +112,7 @@ class HandOverTest(rotating.RotationTestCase):
         )
         self.rotate()
         self.assertFalse(self.old_is_deleted())
-        noted = cloud_secret.checksum(self.secret()["data"])
+        noted = addon.checksum(self.secret())
         self.addon(metadata={"annotations": {key: noted}})
         self.assertTrue(self.old_is_deleted())
 
@@ -120,7 +120,7 @@ class HandOverTest(rotating.RotationTestCase):
         key = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
         handled = "addons.stackhpc.com/last-handled-configuration"
         self.rotate()
-        noted = cloud_secret.checksum(self.secret()["data"])
+        noted = addon.checksum(self.secret())
         for of_then, deleted in (("of the old data", False), (noted, True)):
             note = json.dumps({"metadata": {"annotations": {key: of_then}}})
             self.addon(

@@ -13,6 +13,7 @@ from unittest import mock
 import fixtures
 
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import replacement
@@ -33,7 +34,7 @@ class ProgressTestCase(upgrading.UpgradeTestCase):
     def setUp(self) -> None:
         super().setUp()
         wall = mock.Mock(wraps=time, time=self.plane.clock.wall)
-        for module in (observed_state, records):
+        for module in (observed_state, reads, records):
             self.useFixture(fixtures.MockPatchObject(module, "time", wall))
         self.after(0)
 

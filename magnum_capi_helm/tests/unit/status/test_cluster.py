@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.status import api
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
@@ -243,8 +243,8 @@ class FactsTest(base.BaseTestCase):
         ]
         for endpoint, address in rows:
             live = core_objects.cluster(shapes.V1BETA2, endpoint=endpoint)
-            self.assertEqual(address, api.address(live))
-        self.assertIsNone(api.address(None))
+            self.assertEqual(address, cluster_status.api_address(live))
+        self.assertIsNone(cluster_status.api_address(None))
 
     def test_the_version_is_the_oldest_that_runs(self) -> None:
         rows: list[tuple[dict[str, Any], str | None]] = [
@@ -300,10 +300,22 @@ class AddonsTest(base.BaseTestCase):
 class ValidityTest(base.BaseTestCase):
     """The end of a verdict's validity, without a change of an object."""
 
+    def judged(
+        self, seen: view.View, now: float = shapes.NOW
+    ) -> tuple[bool, float]:
+        """Whether it is complete, and until when it stays so."""
+        clock = view.Clock(now)
+        seen = dataclasses.replace(seen, clock=clock)
+        expected = cluster_status.Expected(
+            shapes.ROWS, releases.REQUIRED, shapes.ADDONS
+        )
+        verdict = cluster_status.verdict(seen, expected)
+        return verdict.complete, clock.valid_until
+
     def test_a_settled_release_stays_complete(self) -> None:
         for shape in shapes.GENERATIONS:
-            found = releases.verdict(releases.complete(shape))
-            self.assertEqual(math.inf, found.valid_until)
+            found = self.judged(releases.complete(shape))
+            self.assertEqual((True, math.inf), found)
 
     def test_a_change_that_an_addon_provider_may_miss_ends_soon(self) -> None:
         changed = shapes.NOW - 4
@@ -311,20 +323,12 @@ class ValidityTest(base.BaseTestCase):
             shapes.V1BETA2,
             revisions=(view.Revision(1, "deployed", changed),),
         )
-        found = releases.verdict(seen)
-        self.assertEqual(
-            (False, changed + 5), (found.complete, found.valid_until)
-        )
-        later = releases.verdict(seen, now=found.valid_until)
-        self.assertEqual((True, math.inf), (later.complete, later.valid_until))
+        self.assertEqual((False, changed + 5), self.judged(seen))
+        self.assertEqual((True, math.inf), self.judged(seen, changed + 5))
 
     def test_a_renewal_that_is_planned_for_later_ends_it(self) -> None:
         plane = core_objects.control_plane(shapes.V1BETA2)
         plane["spec"]["rollout"] = {"after": "2100-01-01T00:00:00Z"}
-        found = releases.verdict(
-            releases.complete(shapes.V1BETA2, control_plane=plane)
-        )
-        self.assertTrue(found.complete)
-        self.assertEqual(
-            view.timestamp("2100-01-01T00:00:00Z"), found.valid_until
-        )
+        seen = releases.complete(shapes.V1BETA2, control_plane=plane)
+        until = view.timestamp("2100-01-01T00:00:00Z")
+        self.assertEqual((True, until), self.judged(seen))

@@ -442,7 +442,7 @@ class AddressesTest(base.BaseTestCase):
             }
 
         self.assertEqual(
-            ["192.168.3.5", "203.0.113.7", "192.168.3.8"],
+            ("192.168.3.5", "203.0.113.7", "192.168.3.8"),
             machine_status.addresses(
                 [
                     machine(

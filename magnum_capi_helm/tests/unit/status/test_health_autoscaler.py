@@ -8,7 +8,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.status import autoscaler
+from magnum_capi_helm.status import health
 from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
@@ -33,7 +33,7 @@ class StoppedTest(base.BaseTestCase):
             (_deployment({**missing, "message": message}), message),
         ]
         self.assertEqual(
-            rows, [(row, autoscaler.stopped_reason(row)) for row, _ in rows]
+            rows, [(row, health.stopped_reason(row)) for row, _ in rows]
         )
 
 
@@ -55,7 +55,7 @@ class HealthTest(base.BaseTestCase):
                 ),
             ),
         )
-        return autoscaler.health(objects, stopped)
+        return health.of_autoscaler(objects, stopped)
 
     def test_each_reason(self) -> None:
         group = "autoscaler.default-worker"

@@ -24,7 +24,8 @@ CREDENTIALS = names.credentials(base.RELEASE)
 NO_HOST = (
     "No valid host was found: the cloud has no room for a server of this "
     "flavor there; choose another flavor or availability zone, or ask the "
-    "operator"
+    "operator; auto-healing then replaces the machine, or resize with "
+    "--nodes-to-remove"
 )
 
 

@@ -22,7 +22,8 @@ NO_HOST = "No valid host was found. "
 NO_ROOM = (
     "No valid host was found: the cloud has no room for a server of this "
     "flavor there; choose another flavor or availability zone, or ask the "
-    "operator"
+    "operator; auto-healing then replaces the machine, or resize with "
+    "--nodes-to-remove"
 )
 IN_ERROR = "the server went into the state ERROR"
 

@@ -165,7 +165,8 @@ class ProgressTest(PollTestCase):
             "nodegroup default-worker: machine "
             f"{machine}: {cluster_api.NO_HOST}: the cloud has no room for a "
             "server of this flavor there; choose another flavor or "
-            "availability zone, or ask the operator [no-host]"
+            "availability zone, or ask the operator; auto-healing then "
+            "replaces the machine, or resize with --nodes-to-remove [no-host]"
         )
         self.assertEqual(wanted, self.row().status_reason)
         self.assertEqual(wanted, self.groups()["default-worker"].status_reason)

@@ -26,11 +26,13 @@ VOLUME = (
     "volume v-1 did not become available: volume v-1 is in error state",
 )
 ASK_CINDER = (
-    "`openstack volume message list` may say why; else ask the operator"
+    "`openstack volume message list` may say why; auto-healing then replaces "
+    "the machine, or resize with --nodes-to-remove"
 )
 IN_ERROR = (
     "the server went into the state ERROR: `openstack server show` says why, "
-    "under the machine's name"
+    "under the machine's name; auto-healing replaces the machine, or resize "
+    "with --nodes-to-remove"
 )
 #: The Machine of these tests is deleted at 12:00.
 BEFORE, AFTER = "2026-11-21T11:00:00Z", "2026-11-21T13:00:00Z"

@@ -110,7 +110,8 @@ class RefusedServerTest(base.BaseTestCase):
             self.assertEqual(
                 f"nodegroup default-worker: machine {LATE}: the server went "
                 "into the state ERROR: `openstack server show` says why, "
-                "under the machine's name",
+                "under the machine's name; auto-healing replaces the machine, "
+                "or resize with --nodes-to-remove",
                 documents.told(seen, 3, file["now"])["reason"],
                 shape,
             )

@@ -6,10 +6,10 @@ The driver asks OpenStack with the cluster's own application credential, and
 Kubernetes for events. A fault of a server or a volume stays as it is while the
 object has the same state: the driver asks once. The service may write the
 fault later than the state, so an answer without a fault counts for a minute.
-Each poll
-asks anew about a load balancer or a port that does not exist yet, and for
-events of a network that is being deleted. The needs of a server about which
-CAPO is mute are asked for once a minute.
+Each poll asks anew about a load balancer or a port that does not exist yet,
+and for events of a network that is being deleted, and of servers whose
+deletion takes longer than a minute. The needs of a server about which CAPO is
+mute are asked for once a minute.
 """
 
 from __future__ import annotations
@@ -60,12 +60,13 @@ def ask(
     :param objects: of one cluster
     """
     asked = [questions.about_network(objects.infrastructure)]
-    asked += map(questions.about_server, objects.servers)
-    asked += [
-        questions.about_needs(each)
-        for each in objects.servers
-        if time.time() - view.created_at(each) >= _MUTE
-    ]
+    for each in objects.servers:
+        since = view.deleted_at(each) or view.created_at(each)
+        question = questions.about_server(each)
+        if time.time() - since >= _MUTE:
+            asked += [question, questions.about_needs(each)]
+        elif not (view.deleting(each) and questions.is_event(question)):
+            asked.append(question)
     keys = [each for each in asked if each]
     if not keys:
         rt.faults.pop(scope, None)

@@ -32,13 +32,18 @@ def is_lasting(question: view.Question) -> bool:
     return question.service in (COMPUTE, VOLUMES)
 
 
+def is_event(question: view.Question | None) -> bool:
+    """Return whether Kubernetes' events have the answer."""
+    return question is not None and question.service == EVENTS
+
+
 def about_server(server: view.Object | None) -> view.Question | None:
     """Return the question about an OpenStackServer, or None.
 
     CAPO writes no message for a server in ERROR, nor why Cinder could not make
-    a volume. When Neutron refuses a port, it writes no condition at all, only
-    an event. It does not write down that a server went into ERROR while it is
-    being deleted: then its deletion has failed.
+    a volume. When Neutron refuses a port, or its deletion, it writes no
+    condition at all, only an event. It does not write down that a server went
+    into ERROR while it is being deleted: then its deletion has failed.
     """
     if server is None:
         return None
@@ -48,12 +53,12 @@ def about_server(server: view.Object | None) -> view.Question | None:
     ready = conditions.preferred(server).get("InstanceReady")
     if ready is not None and ready.reason == _DELETE_FAILED:
         state = _DELETE_FAILED
-    if instance:
-        wrong = state in (_ERROR, _DELETE_FAILED)
-        return view.Question(COMPUTE, instance, state) if wrong else None
-    if ready is None:
-        starting = not view.deleting(server)
-        return _about_events(server, _SERVER) if starting else None
+    if instance and state in (_ERROR, _DELETE_FAILED):
+        return view.Question(COMPUTE, instance, state)
+    if view.deleting(server) or (ready is None and not instance):
+        return _about_events(server, _SERVER)
+    if instance or ready is None:
+        return None
     volume = _FAILED_VOLUME.search(ready.message)
     return view.Question(VOLUMES, volume[1]) if volume else None
 
@@ -66,7 +71,7 @@ def about_needs(server: view.Object | None) -> view.Question | None:
     openstackserver_controller.go: the error comes before any condition).
     """
     question = about_server(server)
-    if question is None or question.service != EVENTS:
+    if question is None or not is_event(question) or view.deleting(server):
         return None
     return question._replace(service=NEEDS)
 

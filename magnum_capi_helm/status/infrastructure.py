@@ -30,6 +30,16 @@ _CONDITIONS = (
     "Ready",
 )
 
+_NO_WORDS = {
+    questions.COMPUTE: "the server went into the state ERROR",
+    questions.VOLUMES: "the volume could not be made",
+    questions.NEEDS: "no server yet",
+}
+_MUTE = (
+    "no server yet, and Cluster API's OpenStack provider does not say why: "
+    "its log may, ask the operator"
+)
+
 
 def error(obj: view.Object | None) -> tree.Reason:
     """Return CAPO's last fault of a server, or of the network.
@@ -111,9 +121,10 @@ def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:
     """
     reason = conditions.first_error(obj, _CONDITIONS, tree.Rank.CLOUD)
     question = questions.about_server(obj)
-    fault = objects.fault(question)
-    if fault is None or not fault.message:
-        fault = objects.fault(questions.about_needs(obj)) or fault
+    fault, needs = objects.fault(question), questions.about_needs(obj)
+    asked = objects.fault(needs)
+    if asked is not None and (fault is None or not fault.message):
+        question, fault = needs, asked
     if (
         question is None
         or fault is None
@@ -123,8 +134,10 @@ def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:
     if fault.message:
         return _fault(fault.message, fault.since)
     if fault.unread and question.service != questions.EVENTS:
-        text = reason.text or "the server went into the state ERROR"
+        text = reason.text or _NO_WORDS[question.service]
         return _unread(text, question.service, fault)
+    if question.service == questions.NEEDS:
+        return tree.Reason(_MUTE, tree.Rank.BLOCKED)
     return reason
 
 

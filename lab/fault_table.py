@@ -2,8 +2,9 @@
 
 """The table of the cloud's faults, from what the tests kept.
 
-``python3 -m lab.fault_table``, after ``tox -e cloud -- test_faults``,
-writes ``doc/source/evidence/cloud-faults.inc``.
+``python3 -m lab.fault_table``, after ``tox -e cloud -- faults``, writes
+``doc/source/evidence/cloud-faults.inc``. Arguments are files with the rows of
+other labs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import dataclasses
 import json
 import pathlib
 import re
+import sys
 
 from lab import layout
 
@@ -23,9 +25,18 @@ _HEAD = """\
 
 .. list-table::
    :header-rows: 1
-   :widths: 16 26 36 6 16
+   :widths: 13 21 10 29 12 5 10
 
 """
+_COLUMNS = (
+    "Fault",
+    "The component",
+    "Status",
+    "Reason",
+    "Health",
+    "Polls",
+    "When it is over",
+)
 #: Generated names and identifiers say nothing to a reader.
 _NAMES = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}"), "ID"),
@@ -45,8 +56,11 @@ class Row:
     """One fault, and what was said of it.
 
     :param where: control plane or workers
-    :param said: the cloud's words
-    :param polls: status polls from these words to the reason
+    :param said: the words of the component with the fault
+    :param health: the word, and the entries that are not well
+    :param polls: status polls from these words to the reason; health polls if
+        the health alone has it
+    :param silent: seconds for which the driver waits for words of others
     :param over: how the reason went
     """
 
@@ -55,32 +69,34 @@ class Row:
     said: str = ""
     status: str = ""
     reason: str = ""
+    health: str = ""
     polls: int = 0
+    silent: int = 0
     over: str = ""
 
 
-def read(path: pathlib.Path) -> list[Row]:
+def read(*paths: pathlib.Path) -> list[Row]:
     """Return the rows; of what was run several times, the last one."""
     rows: dict[tuple[str, str], Row] = {}
-    for line in path.read_text().splitlines():
-        row = Row(**json.loads(line))
-        rows[row.fault, row.where] = row
+    for path in paths:
+        for line in path.read_text().splitlines():
+            row = Row(**json.loads(line))
+            rows[row.fault, row.where] = row
     return list(rows.values())
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as reStructuredText."""
-    lines = [
-        *_row("Fault", "The cloud", "The user", "Polls", "When it is over")
-    ]
-    for each in sorted(
-        rows, key=lambda each: (each.fault.lower(), each.where)
-    ):
+    lines = [*_row(*_COLUMNS)]
+    for each in sorted(rows, key=_key):
+        silent = f", after {each.silent} s" if each.silent else ""
         lines += _row(
             f"{each.fault}, {each.where}",
             _quoted(each.said),
+            each.status,
             _quoted(each.reason),
-            str(each.polls),
+            _quoted(each.health),
+            f"{each.polls}{silent}",
             each.over,
         )
     return _HEAD + "\n".join([*lines, ""])
@@ -91,6 +107,8 @@ def _key(row: Row) -> tuple[str, str]:
 
 
 def _quoted(text: str) -> str:
+    if not text:
+        return ""
     for pattern, name in _NAMES:
         text = pattern.sub(name, text)
     return f"``{' '.join(text.replace('`', chr(39)).split())}``"
@@ -103,7 +121,8 @@ def _row(*cells: str) -> Iterator[str]:
 
 def main() -> None:
     """Write the table."""
-    PAGE.write_text(table(read(layout.STATE / ROWS)))
+    others = map(pathlib.Path, sys.argv[1:])
+    PAGE.write_text(table(read(*others, layout.STATE / ROWS)))
 
 
 if __name__ == "__main__":

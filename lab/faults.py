@@ -21,8 +21,16 @@ from lab import layout
 
 #: Octavia's worker fails in the project that this file names.
 _OCTAVIA = layout.CLOUD / "octavia" / "fail"
+#: While this file exists, no worker of Octavia works.
+_STUCK = layout.CLOUD / "octavia" / "stuck"
+#: A policy of Neutron's, which it reads with each request.
+_POLICY = layout.CLOUD / "neutron" / "policy.yaml"
 #: An image that fits no flavor while the fault is on.
 LARGE_IMAGE = "ubuntu-large"
+#: An image that the administrator alone sees while the fault is on.
+HIDDEN_IMAGE = "ubuntu-hidden"
+#: A flavor that does not exist while the fault is on.
+FLAVOR = "m1.worker.gone"
 #: A volume type that no backend offers while the fault is on.
 VOLUME_TYPE = "nowhere"
 #: An external network that has one address while the fault is on.
@@ -142,8 +150,12 @@ def _shrink_image(cloud: Any, _project: str) -> None:
 
 
 def _set_image(cloud: Any, minimum: int) -> None:
-    image = cloud.image.find_image(LARGE_IMAGE) or cloud.image.create_image(
-        LARGE_IMAGE,
+    cloud.image.update_image(_image(cloud, LARGE_IMAGE), min_disk=minimum)
+
+
+def _image(cloud: Any, name: str) -> Any:
+    return cloud.image.find_image(name) or cloud.image.create_image(
+        name,
         disk_format="raw",
         container_format="bare",
         visibility="public",
@@ -151,7 +163,31 @@ def _set_image(cloud: Any, minimum: int) -> None:
         os_distro="ubuntu",
         kube_version=_KUBERNETES,
     )
-    cloud.image.update_image(image, min_disk=minimum)
+
+
+# Things that are gone
+
+
+def _hide_image(cloud: Any, _project: str, _left: int) -> None:
+    image = _image(cloud, HIDDEN_IMAGE)
+    cloud.image.update_image(image, visibility="private")
+
+
+def _show_image(cloud: Any, _project: str) -> None:
+    image = _image(cloud, HIDDEN_IMAGE)
+    cloud.image.update_image(image, visibility="public")
+
+
+def _delete_flavor(cloud: Any, _project: str, _left: int) -> None:
+    cloud.compute.delete_flavor(FLAVOR)
+
+
+def _make_flavor(cloud: Any, _project: str) -> None:
+    """Make it, or make it again with the same ID."""
+    if cloud.compute.find_flavor(FLAVOR) is None:
+        cloud.compute.create_flavor(
+            name=FLAVOR, id=FLAVOR, vcpus=2, ram=4096, disk=20
+        )
 
 
 def _withdraw_backend(cloud: Any, _project: str, _left: int) -> None:
@@ -212,6 +248,29 @@ def _mend_worker(_cloud: Any, _project: str) -> None:
     _OCTAVIA.unlink(missing_ok=True)
 
 
+def _halt_worker(_cloud: Any, _project: str, _left: int) -> None:
+    _STUCK.touch()
+
+
+def _wake_worker(_cloud: Any, _project: str) -> None:
+    _STUCK.unlink(missing_ok=True)
+
+
+# Neutron's policy
+
+
+def _forbid_ports(_cloud: Any, project: str, _left: int) -> None:
+    _POLICY.write_text(
+        f'"delete_port": "role:admin or not project_id:{project}"\n'
+    )
+
+
+def _allow_ports(_cloud: Any, _project: str) -> None:
+    # A policy that was read stays in force without its file.
+    if _POLICY.exists():
+        _POLICY.write_text("{}\n")
+
+
 FAULTS = {
     "instances": _quota_set("compute", "instances", "servers"),
     "cores": _quota_set("compute", "cores"),
@@ -233,6 +292,26 @@ FAULTS = {
         "new load balancers, and new parts of them, go into ERROR",
         _break_worker,
         _mend_worker,
+    ),
+    "octavia-stuck": Fault(
+        "load balancers, and parts of them, stay PENDING in all projects",
+        _halt_worker,
+        _wake_worker,
+    ),
+    "port-policy": Fault(
+        "Neutron's policy lets nobody in the project delete ports",
+        _forbid_ports,
+        _allow_ports,
+    ),
+    "hidden-image": Fault(
+        f"the image {HIDDEN_IMAGE} is hidden",
+        _hide_image,
+        _show_image,
+    ),
+    "flavor": Fault(
+        f"the flavor {FLAVOR} is deleted",
+        _delete_flavor,
+        _make_flavor,
     ),
     "image": Fault(
         f"the image {LARGE_IMAGE} is too large for each flavor",

@@ -6,7 +6,7 @@ which makes the VIP's port in Neutron. Nobody reports back, and what the API
 wrote as pending would stay so: here it is settled, in Octavia's own tables,
 after a port in each other network that members have.
 While the file ``fail`` beside the configuration names a project, it is settled
-as by a worker that fails there.
+as by a worker that fails there. While there is a file ``stuck``, none works.
 """
 
 import pathlib
@@ -108,9 +108,13 @@ def settle(database: str, ports: "Ports", fail: pathlib.Path) -> None:
 
     :param fail: while it exists, the project that it names gets nothing new
     """
+    stuck = fail.with_name("stuck")
     statements, failures = _statements(), _failures()
     connection = None
     while True:
+        time.sleep(_PAUSE)
+        if stuck.exists():
+            continue
         try:
             if connection is None:
                 connection = psycopg2.connect(database)
@@ -129,7 +133,6 @@ def settle(database: str, ports: "Ports", fail: pathlib.Path) -> None:
             connection = None
         except Exception as error:  # Neutron's, of several libraries
             print(f"ports of load balancers: {error}", file=sys.stderr)
-        time.sleep(_PAUSE)
 
 
 class Ports:

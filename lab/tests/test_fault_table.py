@@ -21,6 +21,7 @@ class TableTest(unittest.TestCase):
             "said": "Quota exceeded for cores",
             "status": "UPDATE_IN_PROGRESS",
             "reason": f"machine {_RELEASE}-cores-abcde-fghij: `quota`",
+            "health": "UNKNOWN: nodegroup.cores: changing",
             "polls": 2,
             "over": "gone after 3 s",
         }
@@ -29,6 +30,8 @@ class TableTest(unittest.TestCase):
             "fault": "a load balancer",
             "reason": f"load balancer k8s-magnum-{_PROJECT}-{_RELEASE}-kubeapi"
             " with id 01234567-89ab-cdef-0123-456789abcdef",
+            "health": "",
+            "silent": 60,
         }
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, fault_table.ROWS)
@@ -40,12 +43,16 @@ class TableTest(unittest.TestCase):
             """\
    * - a load balancer, workers
      - ``Quota exceeded for cores``
+     - UPDATE_IN_PROGRESS
      - ``load balancer k8s-NS-R-kubeapi with id ID``
-     - 2
+     -
+     - 2, after 60 s
      - gone after 3 s
    * - Nova's quota of cores, workers
      - ``Quota exceeded for cores``
+     - UPDATE_IN_PROGRESS
      - ``machine R-cores-X: 'quota'``
+     - ``UNKNOWN: nodegroup.cores: changing``
      - 2
      - gone after 3 s
 """,

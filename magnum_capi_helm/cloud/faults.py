@@ -6,10 +6,10 @@ The driver asks OpenStack with the cluster's own application credential, and
 Kubernetes for events. A fault of a server or a volume stays as it is while the
 object has the same state: the driver asks once. The service may write the
 fault later than the state, so an answer without a fault counts for a minute.
-Each poll
-asks anew about a load balancer or a port that does not exist yet, and for
-events of a network that is being deleted. The needs of a server about which
-CAPO is mute are asked for once a minute.
+Each poll asks anew about a load balancer or a port that does not exist yet,
+and for events of a network that is being deleted, and of servers whose
+deletion takes longer than a minute. The needs of a server about which CAPO is
+mute are asked for once a minute.
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ _WARNING = "Warning"
 _MESSAGES = "3.5"
 #: A question that was not asked yet: when, and the answer.
 _NEVER = 0.0, view.Fault()
+_SILENT = view.Fault(
+    unread="Cluster API's OpenStack provider does not say why: its log may, "
+    "ask the operator"
+)
 #: Name of a service in sessions.
 _PROXIES = {
     questions.COMPUTE: "compute",
@@ -64,8 +68,7 @@ def ask(
     keys = [
         question
         for obj, question in _questions(objects)
-        if question.service != questions.NEEDS
-        or time.time() - view.created_at(obj) >= _MUTE
+        if not _is_early(obj, question)
     ]
     keys.sort(key=lambda key: key.service == questions.NEEDS)
     if not keys:
@@ -83,6 +86,15 @@ def ask(
     rt.faults[scope] = faults | _read(rt, scope, due)
 
 
+def _is_early(obj: view.Object, question: runtime.Question) -> bool:
+    """Return whether CAPO may still do what the question is about."""
+    kind = kinds.OPENSTACK_SERVER.name
+    is_deletion = view.deleting(obj) and question.state == kind
+    since = view.deleted_at(obj) or view.created_at(obj)
+    waits = is_deletion or question.service == questions.NEEDS
+    return waits and time.time() - since < _MUTE
+
+
 def added(
     rt: runtime.Runtime, scope: location.Scope, objects: view.View
 ) -> view.View:
@@ -91,13 +103,15 @@ def added(
     faults: dict[str, view.Fault] = {}
     for obj, question in _questions(objects):
         service, (_, fault) = question.service, cached.get(question, _NEVER)
-        if fault.unread and service in _PROXIES:
+        if fault.unread and service != questions.EVENTS:
             words = f"{service} could not be asked: {fault.unread}"
             faults[view.name_of(obj)] = view.Fault(unread=words)
         # A fault from before the deletion of an object does not hinder it.
         is_old = 0 < fault.since < view.deleted_at(obj)
         if fault.message and not is_old:
             faults.setdefault(view.name_of(obj), fault)
+        elif service == questions.NEEDS and question in cached:
+            faults.setdefault(view.name_of(obj), _SILENT)
     return dataclasses.replace(objects, faults=faults)
 
 

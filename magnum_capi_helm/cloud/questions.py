@@ -37,9 +37,9 @@ def about_server(server: view.Object) -> list[runtime.Question]:
     """Return questions about an OpenStackServer, the best first.
 
     CAPO writes no message for a server in ERROR, nor why Cinder could not make
-    a volume. When Neutron refuses a port, it writes no condition at all, only
-    an event. It does not write down that a server went into ERROR while it is
-    being deleted: then its deletion has failed.
+    a volume. When Neutron refuses a port, or its deletion, it writes no
+    condition at all, only an event. It does not write down that a server went
+    into ERROR while it is being deleted: then its deletion has failed.
 
     CAPO 0.11 to 0.14 is mute if Keystone refuses its login, and if an image,
     a flavor or a server group does not exist (``reconcileNormal`` in
@@ -51,12 +51,15 @@ def about_server(server: view.Object) -> list[runtime.Question]:
     ready = conditions.merged(server)["InstanceReady"]
     if ready.reason == _DELETE_FAILED:
         state = _DELETE_FAILED
+    if instance and state in (_ERROR, _DELETE_FAILED):
+        return [runtime.Question(COMPUTE, instance, state)]
+    events = runtime.Question(EVENTS, name, _SERVER)
+    if view.deleting(server):
+        return [events]
     if instance:
-        wrong = state in (_ERROR, _DELETE_FAILED)
-        return [runtime.Question(COMPUTE, instance, state)] if wrong else []
+        return []
     if not ready:
-        services = [] if view.deleting(server) else [EVENTS, NEEDS]
-        return [runtime.Question(each, name, _SERVER) for each in services]
+        return [events, events._replace(service=NEEDS)]
     volume = _FAILED_VOLUME.search(ready.message)
     return [runtime.Question(VOLUMES, volume[1])] if volume else []
 

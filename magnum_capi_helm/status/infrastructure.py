@@ -14,6 +14,9 @@ from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
+#: Of a server about which CAPO is mute.
+_NO_SERVER = "no server yet"
+
 
 def error(obj: view.Object | None) -> tree.Reason:
     """Return CAPO's last fault of a server, or of the network.
@@ -84,9 +87,10 @@ def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:
     touch the OpenStackMachine (``reconcileNormal`` in
     openstackserver_controller.go of 0.11 to 0.14): only Nova knows why.
     """
-    reason = conditions.first_error(obj, "infrastructure")
-    text = reason.text or "the server went into the state ERROR"
-    return _answer(objects.fault(obj), text) or reason
+    reason, text = conditions.first_error(obj, "infrastructure"), _NO_SERVER
+    if view.status_of(obj).get("instanceState"):
+        text = "the server went into the state ERROR"
+    return _answer(objects.fault(obj), reason.text or text) or reason
 
 
 def _answer(fault: view.Fault, text: str) -> tree.Reason:
@@ -97,4 +101,5 @@ def _answer(fault: view.Fault, text: str) -> tree.Reason:
     if not fault.unread:
         return _fault(fault.message, fault.since)
     sentence = messages.cut(f"{text}: {fault.unread}")
-    return tree.Reason(sentence, tree.Rank.CLOUD)
+    rank = tree.Rank.BLOCKED if text == _NO_SERVER else tree.Rank.CLOUD
+    return tree.Reason(sentence, rank)

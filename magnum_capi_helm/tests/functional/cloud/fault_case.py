@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cloud's words about its faults, and the reason that a user reads.
+"""Words of components about their faults, and the reason that a user reads.
 
 The tests keep rows of a table; ``lab/fault_table.py`` makes a page of them.
 """
@@ -25,12 +25,18 @@ from magnum_capi_helm.tests.functional import programs
 
 #: Seconds between two status polls of the lab's Magnum.
 _POLL = 3.0
+#: The same of health polls.
+_HEALTH_POLL = 10.0
 #: Polls after which a fault is to be named where nothing else is going on.
 _SOON = 2
+#: Entries of the health that are well.
+_WELL = ("ok", "True", "starting")
 #: A service's own sentence in an answer that CAPO repeats.
 _SENTENCE = re.compile(r"\"(?:message|faultstring)\": ?\"((?:[^\"\\]|\\.)+)\"")
 #: Project and user: what it uses is that of one test.
 PROJECT = "other"
+#: How a reason goes if CAPO has given up on a machine.
+AGAIN = "a new machine (``kubectl delete machine``)"
 CONTROL_PLANE, WORKERS = "control plane", "workers"
 
 
@@ -38,9 +44,11 @@ CONTROL_PLANE, WORKERS = "control plane", "workers"
 class Watch:
     """A fault that is on, until the user can read of it.
 
-    :param said: the cloud's words; empty until it says any
-    :param reads: a pattern of ``status_reason``
+    :param said: the component's words; empty until it says any
+    :param reads: a pattern of ``status_reason``; empty: the health alone has
+        the fault
     :param nodegroup: whose reason it is; None: the cluster's
+    :param entry: a pattern of an entry of the health, with its key
     """
 
     row: fault_table.Row
@@ -48,33 +56,40 @@ class Watch:
     said: Callable[[], str]
     reads: str
     nodegroup: str | None = None
+    entry: str = ""
     said_at: float = 0.0
+    named_at: float = 0.0
 
 
 class FaultCase(base.LabCase):
-    """Faults of real services."""
+    """Faults of real services.
+
+    :cvar project: and user
+    """
+
+    project = PROJECT
 
     def setUp(self) -> None:
         super().setUp()
-        session = magnum_api.keystone_session(PROJECT)
+        session = magnum_api.keystone_session(self.project)
         self.magnum = magnum_api.Magnum(session)
         self.namespace = f"magnum-{session.get_project_id()}"
-        self.mine: Any = faults.connect(PROJECT)
+        self.mine: Any = faults.connect(self.project)
 
     def on(self, *names: str, left: int = 0) -> None:
         """Make faults; they end with the test at the latest."""
         for name in names:
-            self.addCleanup(faults.end, name, PROJECT)
-            faults.make(name, PROJECT, left)
+            self.addCleanup(faults.end, name, self.project)
+            faults.make(name, self.project, left)
 
     def off(self, *names: str) -> None:
         """End faults."""
         for name in names:
-            faults.end(name, PROJECT)
+            faults.end(name, self.project)
 
     def template(self, **fields: Any) -> str:
         """Make a template of the project."""
-        return super().template(keypair_id=PROJECT, **fields)
+        return super().template(keypair_id=self.project, **fields)
 
     def release(self, cluster: str) -> str:
         """Wait for the release of a cluster."""
@@ -149,6 +164,28 @@ class FaultCase(base.LabCase):
 
         return said
 
+    def logged(self, service: str, phrase: str) -> Callable[[], str]:
+        """Give an error that a service writes into its own log alone.
+
+        :param phrase: a pattern of a whole line; ``error`` names the words
+        """
+        log = programs.LAB / "log" / f"{service}.log"
+        before = log.stat().st_size
+
+        def said() -> str:
+            with log.open(errors="replace") as stream:
+                stream.seek(before)
+                found = re.search(phrase, stream.read())
+            return f"{found['error']} (in its log)" if found else ""
+
+        return said
+
+    def mute(self, owner: str, phrase: str) -> Callable[[], str]:
+        """Give an error of CAPO that no object has."""
+        quoted = r'(?:[^"\\]|\\.)*'
+        error = f"(?P<error>{quoted}{phrase}{quoted})"
+        return self.logged("capo", rf'err="{error}".*name="{owner}')
+
     # What the user reads
 
     def until_named(self, *watches: Watch, seconds: float = 120) -> None:
@@ -163,11 +200,12 @@ class FaultCase(base.LabCase):
         for each in watches:
             most = _SOON * base.SLOWER
             self.assertLessEqual(each.row.polls, most, str(each.row))
+            self._read_health(each)
 
     def _missing(self, watches: list[Watch]) -> str:
         return "\n".join(
             f"{each.row.fault}, {each.row.where}: {each.row.said!r}, read "
-            f"{self._read(each)}"
+            f"{self._read(each)}, {self._ill(each)}"
             for each in watches
         )
 
@@ -183,23 +221,56 @@ class FaultCase(base.LabCase):
         row = watch.row
         if not row.said:
             row.said, watch.said_at = watch.said(), time.monotonic()
-        status, reason = self._read(watch)
-        if not row.said or not re.search(watch.reads, reason):
+        row.status, reason = self._read(watch)
+        health = self._ill(watch)
+        read, poll = (reason, _POLL) if watch.reads else (health, _HEALTH_POLL)
+        if not row.said or not re.search(watch.reads or watch.entry, read):
             return False
-        late = time.monotonic() - watch.said_at
-        row.status, row.reason = status, reason
-        row.polls = math.ceil(late / _POLL) if late > base.POLL else 1
+        watch.named_at = time.monotonic()
+        row.reason = reason
+        late = watch.named_at - watch.said_at - row.silent
+        row.polls = math.ceil(late / poll) if late > base.POLL else 1
         return True
 
-    def until_over(self, watch: Watch, seconds: float = 120) -> None:
-        """Wait until a reason is gone."""
-        began = time.monotonic()
-        self.until(
-            lambda: not re.search(watch.reads, self._read(watch)[1]),
-            seconds,
-            lambda: f"still {self._read(watch)}",
+    def _ill(self, watch: Watch) -> str:
+        """Return the health, and its entries that are not well."""
+        found = self.magnum.find(watch.cluster) or {}
+        entries = found.get("health_status_reason") or {}
+        ill = [f"{key}: {e}" for key, e in entries.items() if e not in _WELL]
+        return ": ".join(
+            filter(None, (found.get("health_status"), "; ".join(ill)))
         )
-        watch.row.over = f"gone after {time.monotonic() - began:.0f} s"
+
+    def _read_health(self, watch: Watch) -> None:
+        """Keep the health of a poll that came after the fault was named."""
+
+        def seen() -> bool:
+            watch.row.health = self._ill(watch)
+            late = time.monotonic() - watch.named_at
+            is_new = late > _HEALTH_POLL + base.POLL
+            found = re.search(watch.entry, watch.row.health)
+            return found is not None and (bool(watch.entry) or is_new)
+
+        self.until(seen, 60, lambda: f"{watch.entry}: {self._ill(watch)}")
+
+    def until_over(self, watch: Watch, seconds: float = 120) -> None:
+        """Wait until a reason is gone, and the entry of the health."""
+        began = time.monotonic()
+        if watch.reads:
+            self.until(
+                lambda: not re.search(watch.reads, self._read(watch)[1]),
+                seconds,
+                lambda: f"still {self._read(watch)}",
+            )
+            watch.row.over = f"gone after {time.monotonic() - began:.0f} s"
+        if watch.entry:
+            self.until(
+                lambda: not re.search(watch.entry, self._ill(watch)),
+                seconds,
+                lambda: f"still {self._ill(watch)}",
+            )
+        if not watch.reads:
+            watch.row.over = f"gone after {time.monotonic() - began:.0f} s"
 
     def keep(self, *watches: Watch) -> None:
         """Keep rows for the table."""
@@ -209,9 +280,52 @@ class FaultCase(base.LabCase):
 
     # Cluster API
 
+    def ask(self, cluster: str, count: int, nodegroup: str = "") -> None:
+        """Ask for a size."""
+        body: dict[str, Any] = {"node_count": count}
+        if nodegroup:
+            body["nodegroup"] = nodegroup
+        self.magnum.call("POST", f"/clusters/{cluster}/actions/resize", body)
+
     def replace(self, owner: str) -> None:
         """Delete Machines, as an operator does: CAPO gave up on them."""
         for each in self.plane.list(kinds.MACHINE, self.namespace):
             name = view.name_of(each)
             if name.startswith(owner):
                 self.plane.delete(kinds.MACHINE, self.namespace, name)
+
+
+class OneCluster(FaultCase):
+    """A test with one cluster."""
+
+    uuid = name = ""
+
+    def make(self, template: str = "", **fields: Any) -> None:
+        """Make the cluster of the test."""
+        self.uuid = self.cluster(template or self.template(), **fields)
+        self.name = self.release(self.uuid)
+
+    def complete(self, action: str) -> None:
+        """Wait until nothing is left of any fault."""
+        done = self.until_status(
+            self.uuid, (f"{action}_COMPLETE", f"{action}_FAILED")
+        )
+        self.assertEqual(
+            (f"{action}_COMPLETE", None),
+            (done["status"], done["status_reason"]),
+        )
+
+    def watch(
+        self, fault: str, said: Callable[[], str], reads: str, **fields: Any
+    ) -> Watch:
+        """Return a fault of the cluster's workers, unless fields differ."""
+        row = fault_table.Row(fault, fields.pop("where", WORKERS))
+        row.silent = fields.pop("silent", 0)
+        return Watch(row, self.uuid, said, reads, **fields)
+
+    def finish(self, *watches: Watch, how: str = "") -> None:
+        """Wait until the reasons are gone, and keep the rows."""
+        for each in watches:
+            self.until_over(each)
+            each.row.over += how
+        self.keep(*watches)

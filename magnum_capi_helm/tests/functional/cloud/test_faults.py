@@ -15,7 +15,6 @@ from lab import faults
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional.cloud import fault_case
 
-_AGAIN = "a new machine (``kubectl delete machine``)"
 _NO_VOLUME = "Could not find any available weighted backend"
 _VOLUME = {"boot_volume_size": "20"}
 
@@ -24,26 +23,7 @@ def _row(fault: str, where: str) -> fault_table.Row:
     return fault_table.Row(fault, where)
 
 
-class _OneCluster(fault_case.FaultCase):
-    uuid = name = ""
-
-    def make(self) -> None:
-        """Make the cluster of the test."""
-        self.uuid = self.cluster(self.template())
-        self.name = self.release(self.uuid)
-
-    def complete(self, action: str) -> None:
-        """Wait until nothing is left of any fault."""
-        done = self.until_status(
-            self.uuid, (f"{action}_COMPLETE", f"{action}_FAILED")
-        )
-        self.assertEqual(
-            (f"{action}_COMPLETE", None),
-            (done["status"], done["status_reason"]),
-        )
-
-
-class NetworkTest(_OneCluster):
+class NetworkTest(fault_case.OneCluster):
     """A cluster meets each fault of its network."""
 
     def test_one_cluster_meets_each_fault_and_gets_over_it(self) -> None:
@@ -131,7 +111,7 @@ class NetworkTest(_OneCluster):
         self.keep(watch)
 
 
-class WorkersTest(_OneCluster):
+class WorkersTest(fault_case.OneCluster):
     """Nodegroups of a cluster that is complete."""
 
     def test_each_nodegroup_names_its_fault(self) -> None:
@@ -200,7 +180,7 @@ class WorkersTest(_OneCluster):
     def _give_new_machines(self, watch: fault_case.Watch, owner: str) -> None:
         self.replace(owner)
         self.until_over(watch)
-        watch.row.over += f", with {_AGAIN}"
+        watch.row.over += f", with {fault_case.AGAIN}"
         self.keep(watch)
 
     def _drop(self, group: str, watch: fault_case.Watch) -> None:
@@ -235,7 +215,7 @@ class _ControlPlanes(fault_case.FaultCase):
             self.replace(self.machine(each))
         for each in watches:
             self.until_over(each)
-            each.row.over += f", with {_AGAIN}"
+            each.row.over += f", with {fault_case.AGAIN}"
         self.keep(*watches)
 
 

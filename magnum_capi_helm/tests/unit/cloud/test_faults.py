@@ -25,6 +25,10 @@ NO_ROOM = (
     "operator; auto-healing then replaces the machine, or resize with "
     "--nodes-to-remove"
 )
+MUTE = (
+    "no server yet: Cluster API's OpenStack provider does not say why: "
+    "its log may, ask the operator"
+)
 IN_ERROR = "the server went into the state ERROR"
 
 
@@ -255,7 +259,9 @@ class ServersTest(FaultsCase):
 class PortsTest(FaultsCase):
     """Ports that Neutron refuses: CAPO makes an event and nothing else."""
 
-    def event(self, second: int, kind: str, message: str) -> None:
+    def event(
+        self, second: int, kind: str, message: str, year: int = 2026
+    ) -> None:
         """CAPO says something about the machine's OpenStackServer."""
         name = f"{self.machine}.{second}"
         meta = {"name": name, "namespace": base.NAMESPACE}
@@ -265,7 +271,7 @@ class PortsTest(FaultsCase):
                 "metadata": meta,
                 "type": kind,
                 "message": message,
-                "lastTimestamp": f"2026-11-21T12:00:{second:02}Z",
+                "lastTimestamp": f"{year}-11-21T12:00:{second:02}Z",
             },
         )
 
@@ -288,15 +294,31 @@ class PortsTest(FaultsCase):
             elif second == 4:
                 self.assertNotIn("port", reason)
 
-    def test_without_the_permission_nothing_else_changes(self) -> None:
+    def test_a_deletion_tells_the_event_after_a_minute(self) -> None:
+        self.complete()
+        self.machine = self.capi.server_in_error(
+            "default-worker", status={"instanceID": "1"}
+        )
+        owner = (kinds.OPENSTACK_SERVER, base.NAMESPACE, self.machine)
+        held = {"finalizers": ["openstackserver.cluster.x-k8s.io"]}
+        self.server.patch(*owner, {"metadata": held})
+        self.delete()
+        self.server.delete(*owner)
+        text = "Failed to delete port with id 1: forbidden"
+        self.event(1, "Warning", text, year=2099)
+        self.assertNotIn(text, self.reason())
+        self.useFixture(
+            fixtures.MonkeyPatch("magnum_capi_helm.cloud.faults._MUTE", -1e12)
+        )
+        self.assertIn(f"machine {self.machine}: {text}", self.reason())
+
+    def test_without_the_permission_the_event_is_not_told(self) -> None:
         self.create()
         self.machine = self.capi.server_in_error("default-worker", status={})
         self.event(1, "Warning", "Failed to create port p")
         error = responses.ForbiddenError("may not list events (403)")
         self.management.fail(error, verbs=("list",), kind=kinds.EVENT)
-        self.assertEqual(
-            "nodegroup default-worker: 1 of 2 machines ready", self.reason()
-        )
+        self.assertIn(f"machine {self.machine}: {MUTE}", self.reason())
 
 
 class NeedsTest(FaultsCase):
@@ -329,6 +351,18 @@ class NeedsTest(FaultsCase):
         self.assertEqual(
             "nodegroup default-worker: 1 of 2 machines ready",
             self.mute({"image": {"filter": {"name": "ubuntu-v9"}}}),
+        )
+
+    def test_all_is_there_and_capo_is_mute(self) -> None:
+        self.assertEqual(MUTE, self.mute({}))
+
+    def test_keystone_that_does_not_answer_is_told(self) -> None:
+        self.create()
+        self.capi.server_in_error("default-worker", status={})
+        self.openstack.stop("http://keystone.test")
+        self.assertIn(
+            "no server yet: OpenStack could not be asked: Keystone: no answer",
+            self.reason(),
         )
 
     def test_a_refused_login(self) -> None:

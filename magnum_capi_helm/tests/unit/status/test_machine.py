@@ -209,7 +209,7 @@ class ServerTest(base.BaseTestCase):
             (
                 make("w-1", "", ("", "", ""), instance=""),
                 view.Fault(unread="no"),
-                "",
+                "no server yet: OpenStack could not be asked: no",
             ),
             # Cinder's message, or at least CAPO's.
             (

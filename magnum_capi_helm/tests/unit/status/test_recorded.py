@@ -109,7 +109,8 @@ class NoHostTest(base.BaseTestCase):
             f"nodegroup default-worker: machine {self.MACHINE}: "
             "No valid host was found: the cloud has no room for a server of "
             "this flavor there; choose another flavor or availability zone, "
-            "or ask the operator [no-host]"
+            "or ask the operator; auto-healing then replaces the machine, or "
+            "resize with --nodes-to-remove [no-host]"
         )
         for version in VERSIONS:
             found = verdict(seen("no_host", version))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TextIO
 
 from rich import console
@@ -70,8 +71,17 @@ def _label(part: tree.Branch) -> rich_text.Text:
         line.append(": ")
         line.append(part.state.value, _STYLES[part.state])
     if reason := part.shown_reason:
-        line.append(f": {_printable(reason)}")
+        line.append(f": {_printable(reason)}{_age(part.reason.since)}")
     return line
+
+
+def _age(since: float) -> str:
+    """Return how long ago a time is; empty if it is 0.
+
+    ``status_reason`` leaves this out: Magnum would save it every minute.
+    """
+    minutes = (time.time() - since) // 60
+    return f", {minutes:.0f} minutes ago" if since else ""
 
 
 def _printable(text: str) -> str:

@@ -31,11 +31,13 @@ from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import names
+from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import complete
 from magnum_capi_helm.tests.unit.lifecycle import conductor
+from magnum_capi_helm.tests.unit.status import agreement
 
 #: Making keys, and deriving keys from passphrases, takes most of a test's
 #: time; one of each kind does for all.
@@ -156,6 +158,7 @@ class FlowTestCase(conductor.ConductorTestCase):
             )
         )
         self._without_trusts()
+        self._watch_views()
         _enable_loggers()
         self.log = self.useFixture(
             fixtures.FakeLogger(
@@ -186,6 +189,15 @@ class FlowTestCase(conductor.ConductorTestCase):
         self.useFixture(
             fixtures.MockPatchObject(short_id, "generate_id", lambda: "pass")
         )
+
+    def _watch_views(self) -> None:
+        """Compare the views of each look that the driver judges."""
+        wrong: list[str] = []
+        judge = agreement.watched(wrong)
+        self.useFixture(
+            fixtures.MockPatchObject(cluster_status, "judge", judge)
+        )
+        self.addCleanup(self.assertEqual, [], wrong)
 
     def _without_trusts(self) -> None:
         """Magnum 2026.1 and older make a trust for each cluster."""

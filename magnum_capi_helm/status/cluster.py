@@ -129,7 +129,7 @@ def grow(objects: view.View, expected: Expected) -> tree.Branch:
 def _groups(objects: view.View, expected: Expected) -> Iterator[tree.Branch]:
     """Yield the groups of Magnum's rows, then others that have objects."""
     rows = expected.rows
-    yield nodegroup.branch(objects, "", rows.master, expected.required)
+    yield nodegroup.branch(objects, None, rows.master, expected.required)
     groups = {each.chart_name: each for each in rows.workers}
     for name, group in groups.items():
         yield nodegroup.branch(objects, name, group)

@@ -120,9 +120,9 @@ def _holders(obj: view.Object | None) -> tuple[view.Object, view.Object]:
 
 
 def counters(obj: view.Object | None) -> view.Object:
-    """Return the status with the fields of both contracts, as v1beta2 has it.
+    """Return the fields of a status by both contracts; v1beta2 wins.
 
-    Other fields than conditions; the v1beta2 contract wins.
+    Such as counters of machines; conditions need more than that.
     """
     new, old = _holders(obj)
     return {**old, **new}

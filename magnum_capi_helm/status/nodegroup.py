@@ -88,9 +88,9 @@ class _Group(NamedTuple):
 
 
 def _group(
-    objects: view.View, name: str, row: requested_groups.Group | None
+    objects: view.View, name: str | None, row: requested_groups.Group | None
 ) -> _Group:
-    if name:
+    if name is not None:
         full_name = names.machine_deployment(objects.release, name)
         obj, machines = objects.deployment(name), objects.machines_of(name)
         return _Group("MachineDeployment", full_name, obj, machines, row)
@@ -101,13 +101,13 @@ def _group(
 
 def branch(
     objects: view.View,
-    name: str,
+    name: str | None,
     row: requested_groups.Group | None,
     required: Sequence[str] | None = None,
 ) -> tree.Branch:
     """Return the branch of a group.
 
-    :param name: the chart's name of the group; empty: the control plane
+    :param name: the chart's name of the group; None: the control plane
     :param required: conditions of a control plane that must be true where
         they exist; None: the group has workers
     """

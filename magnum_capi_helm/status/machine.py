@@ -108,11 +108,12 @@ def branch(
     name = view.name_of(machine)
     server = infrastructure.server(objects, machine)
     parts = tuple(filter(None, (server, node.branch(machine, clock))))
+    reason = _paused_reason(machine, objects)
     if view.deleting(machine):
-        reason = _deletion_reason(machine, objects)
+        reason = reason or _deletion_reason(machine, objects)
         state = tree.State.NOT_READY
     else:
-        reason = _reason(machine, objects, clock, server)
+        reason = reason or _reason(machine, objects, clock, server)
         state = tree.State.NOT_READY if reason else tree.State.READY
     return tree.Branch(
         *("Machine", name, state, _note(machine), reason, parts),
@@ -133,6 +134,14 @@ def _note(machine: view.Object) -> str:
     return ", ".join(filter(None, notes))
 
 
+def _paused_reason(machine: view.Object, objects: view.View) -> tree.Reason:
+    either = (machine, objects.infra_machine(machine))
+    if not any(map(conditions.paused, either)):
+        return tree.NONE
+    text = "the operator has paused it: nothing is changed"
+    return tree.Reason(text, tree.Rank.BLOCKED)
+
+
 def _reason(
     machine: view.Object,
     objects: view.View,
@@ -143,15 +152,11 @@ def _reason(
 
     Its conditions repeat the fault of its server.
     """
-    infra_machine = objects.infra_machine(machine)
-    if conditions.paused(machine) or conditions.paused(infra_machine):
-        text = "the operator has paused it: nothing is changed"
-        return tree.Reason(text, tree.Rank.BLOCKED)
     reason = tree.NONE
     if server is None or not server.reason:
-        reason = infrastructure.error(infra_machine) or conditions.first_error(
-            machine, _SERVER, tree.Rank.CLOUD
-        )
+        reason = infrastructure.error(
+            objects.infra_machine(machine)
+        ) or conditions.first_error(machine, _SERVER, tree.Rank.CLOUD)
     reason = (
         reason
         or conditions.first_error(

@@ -135,7 +135,8 @@ def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:
         return _fault(fault.message, fault.since)
     if fault.unread and question.service != questions.EVENTS:
         text = reason.text or _NO_WORDS[question.service]
-        return _unread(text, question.service, fault)
+        unread = _unread(text, question.service, fault)
+        return unread._replace(since=reason.since, code=reason.code)
     if question.service == questions.NEEDS:
         return tree.Reason(_MUTE, tree.Rank.BLOCKED)
     return reason

@@ -2,9 +2,9 @@
 
 """The table of the cloud's faults, from what the tests kept.
 
-``python3 -m lab.fault_table``, after ``tox -e cloud -- faults``, writes
-``doc/source/evidence/cloud-faults.inc``. Arguments are files with the rows of
-other labs.
+``python3 -m lab.fault_table``, after ``tox -e cloud -- "faults|paused"``,
+writes ``doc/source/evidence/cloud-faults.inc``. Arguments are files with the
+rows of other labs.
 """
 
 from __future__ import annotations

@@ -259,10 +259,8 @@ def _wake_worker(_cloud: Any, _project: str) -> None:
 # Neutron's policy
 
 
-def _forbid_ports(_cloud: Any, project: str, _left: int) -> None:
-    _POLICY.write_text(
-        f'"delete_port": "role:admin or not project_id:{project}"\n'
-    )
+def _forbid_ports(_cloud: Any, _project: str, _left: int) -> None:
+    _POLICY.write_text('"delete_port": "role:admin"\n')
 
 
 def _allow_ports(_cloud: Any, _project: str) -> None:
@@ -299,7 +297,7 @@ FAULTS = {
         _wake_worker,
     ),
     "port-policy": Fault(
-        "Neutron's policy lets nobody in the project delete ports",
+        "Neutron's policy lets administrators alone delete ports",
         _forbid_ports,
         _allow_ports,
     ),

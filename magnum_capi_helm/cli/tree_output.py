@@ -80,8 +80,10 @@ def _age(since: float) -> str:
 
     ``status_reason`` leaves this out: Magnum would save it every minute.
     """
-    minutes = (time.time() - since) // 60
-    return f", {minutes:.0f} minutes ago" if since else ""
+    minutes = (time.time() - since) / 60
+    hours = minutes / 60
+    text = f"{hours:.0f} hours" if hours > 2 else f"{minutes:.0f} minutes"
+    return f", {text} ago" if since else ""
 
 
 def _printable(text: str) -> str:

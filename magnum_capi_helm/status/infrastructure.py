@@ -14,9 +14,6 @@ from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
-#: Of a server about which CAPO is mute.
-_NO_SERVER = "no server yet"
-
 
 def error(obj: view.Object | None) -> tree.Reason:
     """Return CAPO's last fault of a server, or of the network.
@@ -65,7 +62,8 @@ def network_error(objects: view.View) -> tree.Reason:
     reason, fault = error(obj), objects.fault(obj)
     if reason and not fault.message:
         return reason
-    return _answer(fault, "no load balancer yet") or reason
+    known = tree.Reason("no load balancer yet", tree.Rank.CLOUD)
+    return _answer(fault, known) or reason
 
 
 def server(objects: view.View, machine: view.Object) -> tree.Branch | None:
@@ -87,19 +85,20 @@ def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:
     touch the OpenStackMachine (``reconcileNormal`` in
     openstackserver_controller.go of 0.11 to 0.14): only Nova knows why.
     """
-    reason, text = conditions.first_error(obj, "infrastructure"), _NO_SERVER
+    reason = conditions.first_error(obj, "infrastructure")
+    known = tree.Reason("no server yet", tree.Rank.BLOCKED)
     if view.status_of(obj).get("instanceState"):
         text = "the server went into the state ERROR"
-    return _answer(objects.fault(obj), reason.text or text) or reason
+        known = tree.Reason(text, tree.Rank.CLOUD)
+    return _answer(objects.fault(obj), reason or known) or reason
 
 
-def _answer(fault: view.Fault, text: str) -> tree.Reason:
+def _answer(fault: view.Fault, reason: tree.Reason) -> tree.Reason:
     """Return the fault that a service told, or why it told nothing.
 
-    :param text: the fault as CAPO knows it
+    :param reason: the fault as CAPO knows it
     """
     if not fault.unread:
         return _fault(fault.message, fault.since)
-    sentence = messages.cut(f"{text}: {fault.unread}")
-    rank = tree.Rank.BLOCKED if text == _NO_SERVER else tree.Rank.CLOUD
-    return tree.Reason(sentence, rank)
+    text = messages.cut(f"{reason.text}: {fault.unread}")
+    return reason._replace(text=text)

@@ -96,11 +96,13 @@ def branch(machine: view.Object, objects: view.View) -> tree.Branch:
     name, deleting = view.name_of(machine), view.deleting(machine)
     server = infrastructure.server(objects, machine)
     parts = tuple(filter(None, (server, _node(machine, objects.clock))))
-    state = tree.State.NOT_READY
+    reason = _paused_reason(machine, objects)
     if deleting:
-        reason = _deletion_reason(machine, objects)
-    elif not (reason := _reason(machine, objects, server)):
-        state = tree.State.READY
+        reason = reason or _deletion_reason(machine, objects)
+    else:
+        reason = reason or _reason(machine, objects, server)
+    is_ready = not deleting and not reason
+    state = tree.State.READY if is_ready else tree.State.NOT_READY
     return tree.Branch(
         *("Machine", name, state, _note(machine), reason, parts),
         title=f"machine {name}",
@@ -120,6 +122,14 @@ def _note(machine: view.Object) -> str:
     return ", ".join(filter(None, notes))
 
 
+def _paused_reason(machine: view.Object, objects: view.View) -> tree.Reason:
+    either = (machine, objects.infra_machine(machine))
+    if not any(map(conditions.paused, either)):
+        return tree.NONE
+    text = "the operator has paused it: nothing is changed"
+    return tree.Reason(text, tree.Rank.BLOCKED)
+
+
 def _reason(
     machine: view.Object, objects: view.View, server: tree.Branch | None
 ) -> tree.Reason:
@@ -127,10 +137,6 @@ def _reason(
 
     Its conditions repeat the fault of its server.
     """
-    infra_machine = objects.infra_machine(machine)
-    if conditions.paused(machine) or conditions.paused(infra_machine):
-        text = "the operator has paused it: nothing is changed"
-        return tree.Reason(text, tree.Rank.BLOCKED)
     reason = next(filter(None, _faults(machine, objects, server)), tree.NONE)
     condition = conditions.merged(machine)["Ready"]
     if reason or condition.well:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import io
+import re
 import types
 from typing import Any
 
@@ -91,8 +92,9 @@ class DescribeTestCase(base.FlowTestCase):
         )
 
     def printed(self) -> str:
-        """What came out, with R in the place of the release."""
-        return self.out.getvalue().replace(base.RELEASE, "R")
+        """What came out, with R for the release, and without ages."""
+        text = self.out.getvalue().replace(base.RELEASE, "R")
+        return re.sub(r", \d+ (?:minutes|hours) ago", "", text)
 
     def lines(self, *argv: str) -> list[str]:
         """The lines that are not ready, without their branches."""

@@ -17,21 +17,27 @@ SINCE = 1795286880.0
 
 
 class DrawTest(base.BaseTestCase):
-    def drawn(self, since: float) -> str:
-        """A server with a fault, twelve and a half minutes later."""
+    def drawn(self, since: float, seconds: float = 730.0) -> str:
+        """A server with a fault, some seconds later."""
         reason = tree.Reason("no quota", tree.Rank.CLOUD, since, "quota")
-        clock = mock.Mock(time=lambda: SINCE + 750.0)
+        clock = mock.Mock(time=lambda: SINCE + seconds)
         stream = io.StringIO()
         with mock.patch.object(tree_output, "time", clock):
             tree_output.draw(tree.grow("OpenStackServer", "s", reason), stream)
         return stream.getvalue()
 
     def test_a_fault_has_its_time_and_its_age(self) -> None:
-        self.assertEqual(
-            "OpenStackServer s: not ready: no quota (since 18:48 UTC) "
-            "[quota], 12 minutes ago\n",
-            self.drawn(SINCE),
-        )
+        for seconds, age in (
+            (10.0, "0 minutes"),
+            (730.0, "12 minutes"),
+            (7200.0, "120 minutes"),
+            (36000.0, "10 hours"),
+        ):
+            self.assertEqual(
+                "OpenStackServer s: not ready: no quota (since 18:48 UTC) "
+                f"[quota], {age} ago\n",
+                self.drawn(SINCE, seconds),
+            )
 
     def test_a_fault_of_an_unknown_time_has_no_age(self) -> None:
         self.assertEqual(

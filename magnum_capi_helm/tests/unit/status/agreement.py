@@ -25,8 +25,6 @@ def disagreements(
         yield f"health {judged.reason}, and no reason in the tree"
     if not root.well and not any(shown):
         yield "a part is not ready, and no reason is in the tree"
-    if verdict.complete and not root.well:
-        yield f"complete, and not ready: {list(filter(None, shown))}"
 
 
 def watched(wrong: list[str]) -> Callable[..., cluster_status.Verdict]:

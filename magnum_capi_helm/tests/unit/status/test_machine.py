@@ -374,8 +374,15 @@ class DeletionTest(base.BaseTestCase):
         waiting = "Waiting for OpenStackMachine to be deleted"
         own = "openstackserver.infrastructure.cluster.x-k8s.io"
         after = provider_objects.server("w-1", {"InstanceReady": FAILED})
+        paused = make("w-1") | {"kind": "OpenStackMachine"}
+        paused["metadata"] |= {"annotations": {"cluster.x-k8s.io/paused": ""}}
+        paused["metadata"]["name"] = "server-w-1"
         rows: list[tuple[dict[str, Any], str]] = [
             ({}, waiting),
+            (
+                {"infra": paused},
+                "the operator has paused it: nothing is changed",
+            ),
             (
                 {"server": deleted(make("w-1", "ACTIVE", FAILED), own)},
                 FAILED[2],

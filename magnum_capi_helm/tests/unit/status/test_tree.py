@@ -118,6 +118,7 @@ CODES = {
     "security group of a port of others": "in-use",
     "server deleted by somebody": "server-deleted",
     "server group gone": "server-group-missing",
+    "server group gone, by its ID": "server-group-missing",
     "server in error, its fault left out by the provider": "server-error",
     "server of a newer provider deleted by somebody": "server-deleted",
     "server that an administrator locked": "server-locked",

@@ -104,6 +104,7 @@ CODES = {
     "image gone, by its ID": "image-missing",
     "keypair gone": "keypair-missing",
     "load balancer that changes for ever": "load-balancer-busy",
+    "load balancer that changes for ever, in a deletion": "load-balancer-busy",
     "locked account, of which nothing is known": "",
     "network with a port of others": "in-use",
     "no address left": "no-address",

@@ -171,7 +171,7 @@ def clouds(secret: client.Object | None) -> dict[str, Any] | None:
     if secret is None or not data:
         return None
     try:
-        content: dict[str, Any] = yaml.safe_load(base64.b64decode(data))
+        content: dict[str, Any] = encoding.document(base64.b64decode(data))
         auth = dict(content["clouds"]["openstack"]["auth"])
         _ = auth["application_credential_id"]
     except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:

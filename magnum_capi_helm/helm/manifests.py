@@ -19,6 +19,7 @@ import yaml
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.model import api_versions
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 _SEXAGESIMAL_LESS = {
@@ -112,7 +113,7 @@ def _is_old(obj: Any, groups: Collection[str]) -> bool:
     return api.group in groups and conversion.converts(api, conversion.NEW)
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _Loader(encoding.LOADER):  # type: ignore[misc]
     """Reads scalars as helm does, where Python's rules differ.
 
     For helm a time is text, and so is 1:30, which Python takes for 90.
@@ -143,9 +144,8 @@ def _joined(escape: re.Match[str]) -> str:
 
 def _objects(text: str) -> Iterator[tuple[api_versions.Api, yaml.Node]]:
     """Yield the API of each object, and the node of its ``apiVersion``."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        documents = list(yaml.compose_all(text, Loader=loader))
+        documents = list(yaml.compose_all(text, encoding.LOADER))
     except yaml.YAMLError as why:
         raise _unreadable(why) from None
     for each in documents:

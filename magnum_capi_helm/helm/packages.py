@@ -20,6 +20,7 @@ import zlib
 
 import yaml
 
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 #: The files that matter; larger ones are no chart's.
@@ -123,8 +124,7 @@ def _files(
 
 
 def _load(text: bytes) -> dict[str, Any]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return dict(next(yaml.load_all(text, Loader=loader), None) or {})
+    return dict(next(yaml.load_all(text, encoding.LOADER), None) or {})
 
 
 def _values(

@@ -204,14 +204,14 @@ class ReleaseObjects:
     items: Mapping[Query, Items] = dataclasses.field(default_factory=dict)
     refused: errors.CapiHelmError | None = None
 
-    @functools.cached_property
-    def version(self) -> frozenset[tuple[str, str, str]]:
-        """Return a value that changes when any of the objects changes."""
-        return frozenset(
-            (query.kind.name, each.name, each.version)
-            for query, items in self.items.items()
-            for each in items
-        )
+    @property
+    def version(self) -> tuple[Items, ...]:
+        """A value that changes when any of the objects changes.
+
+        A follower keeps the items of an unchanged release as they are, so a
+        comparison takes no time.
+        """
+        return tuple(self.items.values())
 
     def decode(self) -> view.View:
         """Return the objects, decoded anew for each call."""
@@ -379,8 +379,9 @@ class Reader:
     ) -> dict[Scope, ReleaseObjects]:
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
         if not self._whole:
-            releases = self.add(releases, _CLUSTER_API, fresh=fresh)
-            return releases if fresh else self._with_addons(releases)
+            objects = self._read(_CLUSTER_API, scopes, fresh)
+            addons = {} if fresh else self._read_addons(scopes)
+            return _merged(releases, {**objects, **addons})
         releases = self.add(releases, (*_CLUSTER_API, _REVISION), fresh=fresh)
         needs = {
             scope: self._needed(scope, each)
@@ -397,16 +398,16 @@ class Reader:
             releases |= self.add(mine, queries, fresh=fresh)
         return releases
 
-    def _with_addons(
-        self, releases: Mapping[Scope, ReleaseObjects]
-    ) -> dict[Scope, ReleaseObjects]:
-        """Return the releases with addons that are a minute old at most."""
-        is_known = set(releases) <= set(self._addons_of)
+    def _read_addons(
+        self, scopes: Collection[Scope]
+    ) -> Mapping[Query, Mapping[Scope, Items]]:
+        """Return addons that are a minute old at most."""
+        is_known = set(scopes) <= set(self._addons_of)
         if not is_known or time.monotonic() >= self._addons_until:
-            self._addons = self._read(_ADDONS, releases, fresh=False)
-            self._addons_of = set(releases)
+            self._addons = self._read(_ADDONS, scopes, fresh=False)
+            self._addons_of = set(scopes)
             self._addons_until = time.monotonic() + _ADDONS_AGE
-        return _merged(releases, self._addons)
+        return self._addons
 
     def _needed(
         self, scope: Scope, objects: ReleaseObjects

@@ -25,6 +25,8 @@ DAMAGED: tuple[type[Exception], ...] = (
     ValueError,
     zlib.error,
 )
+#: Reads plain YAML; the one that is written in C is ten times as fast.
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def pack(content: Any) -> str:
@@ -93,7 +95,15 @@ def package_data(path: str) -> Any:
     :param path: below the package
     """
     file = resources.files("magnum_capi_helm") / path
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
+    return document(file.read_text(encoding="utf-8"))
+
+
+def document(text: str | bytes) -> Any:
+    """Return the content of a YAML text.
+
+    :raises yaml.YAMLError: it is no YAML; the error quotes the text
+    """
+    return yaml.load(text, LOADER)  # noqa: S506 # nosec B506
 
 
 def objects(text: str) -> tuple[dict[str, Any], ...]:
@@ -101,8 +111,7 @@ def objects(text: str) -> tuple[dict[str, Any], ...]:
 
     :raises yaml.YAMLError: it is no YAML; the error quotes the text
     """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    documents = yaml.load_all(text, Loader=loader)
+    documents = yaml.load_all(text, LOADER)
     return tuple(each for each in documents if isinstance(each, dict))
 
 

@@ -308,7 +308,7 @@ class Release:
         """
         return registry.verified_runtime(self.cluster)
 
-    @property
+    @functools.cached_property
     def namespace(self) -> str:
         """The namespace of the cluster's project."""
         return location.namespace(self.cluster.project_id)

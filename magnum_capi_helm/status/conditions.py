@@ -11,7 +11,7 @@ Cluster API book, "v1beta1 to v1beta2" migration notes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from magnum_capi_helm.model import encoding
@@ -63,11 +63,37 @@ class Condition(NamedTuple):
         return self.status == ("True" if self.type in NEGATIVE else "False")
 
 
-class Conditions(dict[str, Condition]):
-    """The conditions of an object, by type."""
+class Conditions(Mapping[str, Condition]):
+    """Conditions by type; each is made when it is asked for.
 
-    def __missing__(self, name: str) -> Condition:
-        return Condition(name)
+    Most callers ask for one, and an object has a dozen.
+
+    :param holders: maps with conditions; of two of a type, the last counts
+    """
+
+    def __init__(self, *holders: view.Object) -> None:
+        self._plain: dict[str, view.Object] = {
+            each["type"]: each
+            for holder in holders
+            for each in holder.get("conditions") or ()
+        }
+
+    def __getitem__(self, name: str) -> Condition:
+        """Return a condition; one that is false, if there is none."""
+        plain = self._plain.get(name)
+        if plain is None:
+            return Condition(name)
+        texts = (str(plain.get(field) or "") for field in _TEXTS)
+        return Condition(name, plain.get("status") or "Unknown", *texts)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._plain
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plain)
+
+    def __len__(self) -> int:
+        return len(self._plain)
 
     def listed(self, types: Iterable[str]) -> list[Condition]:
         """Return the conditions of some types that exist, in that order."""
@@ -76,17 +102,18 @@ class Conditions(dict[str, Condition]):
 
 def v1beta2(obj: view.Object | None) -> Conditions:
     """Return the conditions of the v1beta2 contract."""
-    return _parsed(_holders(obj)[0])
+    return Conditions(_holders(obj)[0])
 
 
 def v1beta1(obj: view.Object | None) -> Conditions:
     """Return the conditions of the v1beta1 contract."""
-    return _parsed(_holders(obj)[1])
+    return Conditions(_holders(obj)[1])
 
 
 def merged(obj: view.Object | None) -> Conditions:
     """Return both sets by type; the v1beta2 set wins."""
-    return Conditions({**v1beta1(obj), **v1beta2(obj)})
+    new, old = _holders(obj)
+    return Conditions(old, new)
 
 
 def available(obj: view.Object | None) -> Condition:
@@ -126,15 +153,6 @@ def counters(obj: view.Object | None) -> view.Object:
     """
     new, old = _holders(obj)
     return {**old, **new}
-
-
-def _parsed(holder: view.Object) -> Conditions:
-    conditions = Conditions()
-    for each in holder.get("conditions") or ():
-        name, status = each["type"], each.get("status") or "Unknown"
-        texts = (str(each.get(field) or "") for field in _TEXTS)
-        conditions[name] = Condition(name, status, *texts)
-    return conditions
 
 
 def paused(obj: view.Object | None) -> bool:
@@ -182,11 +200,11 @@ def first_error(
 
     An error from before the deletion of an object does not hinder it.
     """
-    deleted_at = view.deleted_at(obj)
+    deleted_at, sets = view.deleted_at(obj), (v1beta2(obj), v1beta1(obj))
     candidates = (
         by_type[name]
         for name in TABLES[topic]
-        for by_type in (v1beta2(obj), v1beta1(obj))
+        for by_type in sets
         if name in by_type
         and not 0 < by_type[name].since < deleted_at
         and TABLES["successors"].get(name) not in by_type

@@ -128,15 +128,19 @@ class Runtime:
         self.charts = chart_store
         self.turns = helm_turns
         self.clock = clock
-        self.leases = lease.Leases(management, holder, clock)
-        self.leases.before_hold = self.invalidate
-        self.leases.check_missing = functools.partial(
-            helm_records.check_release_exists, management
-        )
         self.maintenance = maintenance.Maintenance(
             management, settings.name, clock
         )
-        self.leases.check_allowed = self.maintenance.check
+        self.leases = lease.Leases(
+            management,
+            holder,
+            check_allowed=self.maintenance.check,
+            check_missing=functools.partial(
+                helm_records.check_release_exists, management
+            ),
+            before_hold=self.invalidate,
+            clock=clock,
+        )
         self.downtime = maintenance.Downtime(steady=clock)
         self.snapshots = self._shared_reads(True, _STATUS_AGE, _STATUS_AGAIN)
         self.health_snapshots = self._shared_reads(
@@ -147,7 +151,7 @@ class Runtime:
         self.create_slots = threading.BoundedSemaphore(_PLANNERS)
 
         #: When each release was used last, and the UUID of its cluster.
-        self._used: dict[Scope, tuple[float, str]] = {}
+        self._used = location.PerRelease[tuple[float, str]]()
         self._next_sweep = 0.0
         self._add_timers(spread)
         self._add_results_of_polls(spread)
@@ -164,9 +168,9 @@ class Runtime:
         self.refusal_cache = schedules.PollCache[str](
             _STATUS_REUSED, clock, spread
         )
-        self.faults: dict[Scope, Faults] = {}
+        self.faults = location.PerRelease[Faults]()
         #: Sessions with credentials of clusters, while faults are asked for.
-        self.fault_sessions: dict[Scope, Any] = {}
+        self.fault_sessions = location.PerRelease[Any]()
 
     def _add_results_of_operations(self) -> None:
         #: API groups whose objects helm applies in another version than the
@@ -174,7 +178,7 @@ class Runtime:
         self.converted_groups: frozenset[str] = frozenset()
         #: Reasons why the desired state of a release is not applied: it would
         #: replace machines without a request.
-        self.withheld: dict[Scope, str] = {}
+        self.withheld = location.PerRelease[str]()
 
     def _add_timers(self, spread: Callable[[], float]) -> None:
         clock = self.clock
@@ -213,21 +217,14 @@ class Runtime:
                 cache().forget(uuid_)
 
     def forget(self, scope: Scope) -> None:
-        """Drop all that this process keeps of a release."""
-        self._used.pop(scope, None)
-        self.withheld.pop(scope, None)
-        self.faults.pop(scope, None)
-        self.fault_sessions.pop(scope, None)
-        for each in (
-            self.ages.forget,
-            self.backoff.forget,
-            self.credential_checks.forget,
-            self.deliveries.forget,
-            self.leases.forget,
-            self.refusal_cache.forget,
-            self.invalidate,
-        ):
-            each(scope)
+        """Drop all that this process keeps of a release.
+
+        An attribute that keeps something of releases is
+        :class:`location.Forgetful`.
+        """
+        for each in vars(self).values():
+            if isinstance(each, location.Forgetful):
+                each.forget(scope)
 
     def invalidate(self, scope: Scope) -> None:
         """Judge a release again: something is about to change it."""

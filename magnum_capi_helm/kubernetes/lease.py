@@ -50,6 +50,10 @@ class Leases:
     """The Leases of one management cluster, as this process sees them.
 
     :param holder: names this process in the Leases that it holds
+    :param check_allowed: raises when no operation may begin
+    :param check_missing: raises when a missing Lease must not be made
+    :param before_hold: is called for each release whose Lease this process is
+        about to hold
     :param clock: monotonic seconds
     """
 
@@ -57,18 +61,19 @@ class Leases:
         self,
         management: client.Client,
         holder: str,
+        *,
+        check_allowed: Callable[[], None],
+        check_missing: Callable[[location.Scope], None],
+        before_hold: Callable[[location.Scope], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._management = management
         self._holder = holder
         self._clock = clock
         self._observed: dict[tuple[str, str], tuple[str, float]] = {}
-        #: Called for each release whose Lease this process is about to hold.
-        self.before_hold: Callable[[tuple[str, str]], None] = lambda _: None
-        #: Raises when no operation may begin.
-        self.check_allowed: Callable[[], None] = lambda: None
-        #: Raises when a missing Lease must not be made.
-        self.check_missing: Callable[[tuple[str, str]], None] = lambda _: None
+        self._check_allowed = check_allowed
+        self._check_missing = check_missing
+        self._before_hold = before_hold
 
     @contextlib.contextmanager
     def hold(
@@ -88,8 +93,8 @@ class Leases:
         :raises MissingError: neither the Lease nor the release exists
         :raises ManagementError: an orphaned Lease can't be removed
         """
-        self.check_allowed()
-        self.before_hold((namespace, release))
+        self._check_allowed()
+        self._before_hold((namespace, release))
         hold = self._take(namespace, release, labels, new=new)
         name = f"lease-{release}"
         renewal = threading.Thread(target=hold.keep, name=name, daemon=True)
@@ -169,7 +174,7 @@ class Leases:
         busy = errors.LeaseHeld(f"another conductor works on {release}")
         current = None if new else self.read(namespace, release)
         if current is None and not new:
-            self.check_missing((namespace, release))
+            self._check_missing((namespace, release))
         if self.held(current):
             raise busy
         meta = {"name": names.lease(release), "namespace": namespace}

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import names
 
 #: Namespace and release.
 Scope: TypeAlias = tuple[str, str]
+T = TypeVar("T")
 
 #: Labels of the objects that the driver writes (as 1.4.0).
 CLUSTER_UUID = "magnum.openstack.org/cluster-uuid"
@@ -38,3 +39,19 @@ def object_labels(cluster: Any, release: str) -> dict[str, str]:
     return {
         key: names.label_value(value) for key, value in labels.items() if value
     }
+
+
+@runtime_checkable
+class Forgetful(Protocol):
+    """What a process keeps of releases, and drops when a release is gone."""
+
+    def forget(self, scope: Scope) -> None:
+        """Drop all that is kept of a release."""
+
+
+class PerRelease(dict[Scope, T]):
+    """One value for each release."""
+
+    def forget(self, scope: Scope) -> None:
+        """Drop the value of a release."""
+        self.pop(scope, None)

@@ -35,7 +35,14 @@ class LeaseTestCase(base.BaseTestCase):
         self.clock = Clock()
 
     def leases(self, holder: str = "one") -> lease.Leases:
-        return lease.Leases(self.api.client(), holder, self.clock)
+        return lease.Leases(
+            self.api.client(),
+            holder,
+            check_allowed=lambda: None,
+            check_missing=lambda _: None,
+            before_hold=lambda _: None,
+            clock=self.clock,
+        )
 
     def hold(self, leases: lease.Leases) -> Any:
         return leases.hold(NAMESPACE, RELEASE, LABELS)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 import dataclasses
-import re
 from typing import Any
 
 from magnum_capi_helm.chart import conversion
@@ -240,100 +239,40 @@ _IMMUTABLE_KINDS = frozenset(
     {"KubeadmConfigTemplate", "OpenStackMachineTemplate"}
 )
 
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
-
-def is_custom(obj: Object) -> bool:
-    """Return whether helm ignores the live object.
-
-    helm does so for custom resources, not for Kubernetes' own kinds.
-    """
-    group = _api_group(obj.get("apiVersion", ""))
-    # Kubernetes' own: core, apps and the like, rbac.authorization.k8s.io.
-    return "." in group and group.split(".", 1)[1] != "authorization.k8s.io"
-
-
-def find_drift(manifest: Object, live: Object) -> dict[str, Any]:
+def restoring_patch(manifest: Object) -> dict[str, Any]:
     """Return the merge patch that makes a live object match its manifest.
 
     helm patches a custom resource by the difference of two manifests and
-    never reads the live object. A change of a revision that failed half way
-    would stay. Only the fields of the manifest are compared: the others
-    belong to controllers, to defaults, or to the autoscaler.
+    never reads the live object: a change of a revision that failed half way
+    would stay. The patch has all fields of the manifest; the others belong to
+    controllers, to defaults, or to the autoscaler. An API server writes
+    nothing if nothing differs.
+
+    :returns: empty for the kinds that helm compares, and for those that can't
+        be changed
     """
     kind = str(manifest["kind"])
-    if not is_custom(manifest) or kind in _IMMUTABLE_KINDS:
+    if not _is_custom(manifest) or kind in _IMMUTABLE_KINDS:
         return {}
-    wanted = _without(manifest, ("apiVersion", "kind", "metadata", "status"))
+    patch = _without(manifest, ("apiVersion", "kind", "metadata", "status"))
     metadata = manifest.get("metadata") or {}
     foreign = _FOREIGN.get(kind, ())
     if _SCALED in (metadata.get("annotations") or {}):
         foreign = ("replicas",)  # with which the group began
-    if foreign and "spec" in wanted:
-        wanted["spec"] = _without(wanted["spec"], foreign)
-    wanted["metadata"] = {
+    if foreign and "spec" in patch:
+        patch["spec"] = _without(patch["spec"], foreign)
+    patch["metadata"] = {
         key: metadata[key] for key in _METADATA if metadata.get(key)
     }
-    return _difference(wanted, live)
-
-
-def drift_paths(change: Object, path: str = "") -> Iterator[str]:
-    """Yield the paths that a patch changes, dotted."""
-    for key, value in change.items():
-        if isinstance(value, Mapping) and value:
-            yield from drift_paths(value, f"{path}{key}.")
-        else:
-            yield f"{path}{key}"
-
-
-def _difference(wanted: Object, live: Object) -> dict[str, Any]:
-    patch: dict[str, Any] = {}
-    for key, value in wanted.items():
-        there = live.get(key)
-        if isinstance(value, Mapping) and isinstance(there, Mapping):
-            if inner := _difference(value, there):
-                patch[key] = inner
-        elif key == "apiVersion" and _api_group(value) == _api_group(there):
-            # Of a reference, of which Cluster API stores the group alone.
-            continue
-        elif not _same(value, there):
-            patch[key] = value
     return patch
 
 
-def _api_group(version: Any) -> str:
-    return str(version).rpartition("/")[0]
+def _is_custom(obj: Object) -> bool:
+    """Return whether helm ignores the live object.
 
-
-def _same(wanted: Any, live: Any) -> bool:
-    """Return whether a live value is the desired one, or has defaults too."""
-    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
-        return not _difference(wanted, live)
-    if isinstance(wanted, list) and isinstance(live, list):
-        # A merge patch replaces lists: all or nothing.
-        return len(wanted) == len(live) and all(map(_same, wanted, live))
-    if live is None:
-        return _empty(wanted)
-    if wanted == live and isinstance(wanted, bool) == isinstance(live, bool):
-        return True
-    seconds = _seconds(wanted)
-    return seconds is not None and seconds == _seconds(live)
-
-
-def _empty(value: Any) -> bool:
-    """Return whether an API server drops the value, as an empty one."""
-    if isinstance(value, Mapping):
-        return all(map(_empty, value.values()))
-    return not value
-
-
-def _seconds(value: Any) -> int | None:
-    """Return the seconds of a duration such as 5m, or None.
-
-    The API returns 5m as 5m0s.
+    helm does so for custom resources, not for Kubernetes' own kinds: core,
+    apps and the like, rbac.authorization.k8s.io.
     """
-    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if not match or not value:
-        return None
-    hours, minutes, seconds = (int(each or 0) for each in match.groups())
-    return 3600 * hours + 60 * minutes + seconds
+    group = str(obj.get("apiVersion", "")).rpartition("/")[0]
+    return "." in group and group.split(".", 1)[1] != "authorization.k8s.io"

@@ -4,7 +4,7 @@
 
 After a revision that failed or whose helm died, and after another client
 changed an object of the release. Objects are read in the manifest's own
-version; only differences are written (``drift``). Only under the Lease.
+version. Only under the Lease.
 """
 
 from __future__ import annotations
@@ -144,29 +144,27 @@ def _kind(obj: client.Object) -> kinds.Kind | None:
 def _restore(
     management: client.Client, scope: location.Scope, manifest: _Manifest
 ) -> None:
-    """Create missing objects, and patch those that differ."""
-    missing = []
-    changes = []
-    for (kind, name), obj in manifest.items():
-        live = management.get(kind, scope[0], name)
-        if live is None:
-            missing.append((kind, name, _made_by_helm(scope, obj)))
-        elif not view.deleting(live) and (
-            change := diff.find_drift(obj, live)
-        ):
-            changes.append((kind, name, change))
+    """Create missing objects, and patch the others."""
+    live = {
+        (kind, name): management.get(kind, scope[0], name)
+        for kind, name in manifest
+    }
     # Templates before those that refer to them.
-    missing.sort(key=lambda each: each[0].name not in _KEPT)
-    for kind, name, obj in missing:
+    missing = [key for key, there in live.items() if there is None]
+    for kind, name in sorted(
+        missing, key=lambda key: key[0].name not in _KEPT
+    ):
         LOG.warning("Making %s %s anew", kind.name, name)
         with _refusals_logged(kind, name):
-            management.create(kind, obj)
-    for kind, name, change in changes:
-        # Paths and no values: those may be secrets.
-        paths = ", ".join(diff.drift_paths(change))
-        LOG.warning("Putting %s of %s %s right", paths, kind.name, name)
+            management.create(kind, _made_by_helm(scope, manifest[kind, name]))
+    for (kind, name), before in live.items():
+        change = diff.restoring_patch(manifest[kind, name])
+        if before is None or view.deleting(before) or not change:
+            continue
         with _refusals_logged(kind, name):
-            management.patch(kind, scope[0], name, change)
+            after = management.patch(kind, scope[0], name, change)
+            if view.version_of(after) != view.version_of(before):
+                LOG.warning("Made %s %s as in its manifest", kind.name, name)
 
 
 def _made_by_helm(scope: location.Scope, obj: client.Object) -> client.Object:

@@ -123,8 +123,9 @@ def _compare(
         for each in converting.as_applied(release.runtime, objects)
         if (kind := _kind(each)) is not None
     }
-    _restore(management, scope, manifest)
-    _remove_strays(management, scope, manifest)
+    live = _live(management, scope, manifest)
+    _restore(management, scope, manifest, live)
+    _remove_strays(management, scope, manifest, live)
 
 
 def _kind(obj: client.Object) -> kinds.Kind | None:
@@ -141,24 +142,42 @@ def _kind(obj: client.Object) -> kinds.Kind | None:
     return dataclasses.replace(kind, optional=not fixed)
 
 
-def _restore(
+def _live(
     management: client.Client, scope: location.Scope, manifest: _Manifest
+) -> _Manifest:
+    """Return the metadata of live objects of the chart, and of others."""
+    kinds_by_name = {kind.name: kind for kind in _GROUPS_AND_ADDONS}
+    kinds_by_name |= {kind.name: kind for kind, _ in manifest}
+    ours = f"{view.CHART_CLUSTER_LABEL}={scope[1]}"
+    live = {
+        (kind, view.name_of(each)): each
+        for kind in kinds_by_name.values()
+        for each in management.list(kind, scope[0], ours, metadata_only=True)
+    }
+    for kind, name in manifest.keys() - live.keys():
+        # Not every chart labels every object.
+        if there := management.get(kind, scope[0], name):
+            live[kind, name] = there
+    return live
+
+
+def _restore(
+    management: client.Client,
+    scope: location.Scope,
+    manifest: _Manifest,
+    live: _Manifest,
 ) -> None:
     """Create missing objects, and patch the others."""
-    live = {
-        (kind, name): management.get(kind, scope[0], name)
-        for kind, name in manifest
-    }
     # Templates before those that refer to them.
-    missing = [key for key, there in live.items() if there is None]
     for kind, name in sorted(
-        missing, key=lambda key: key[0].name not in _KEPT
+        manifest.keys() - live.keys(), key=lambda key: key[0].name not in _KEPT
     ):
         LOG.warning("Making %s %s anew", kind.name, name)
         with _refusals_logged(kind, name):
             management.create(kind, _made_by_helm(scope, manifest[kind, name]))
-    for (kind, name), before in live.items():
-        change = diff.restoring_patch(manifest[kind, name])
+    for (kind, name), obj in manifest.items():
+        before = live.get((kind, name))
+        change = diff.restoring_patch(obj)
         if before is None or view.deleting(before) or not change:
             continue
         with _refusals_logged(kind, name):
@@ -198,26 +217,22 @@ def _refusals_logged(kind: kinds.Kind, name: str) -> Iterator[None]:
 
 
 def _remove_strays(
-    management: client.Client, scope: location.Scope, manifest: _Manifest
+    management: client.Client,
+    scope: location.Scope,
+    manifest: _Manifest,
+    live: _Manifest,
 ) -> None:
     """Remove objects of a failed revision, or that helm could not delete.
 
     Objects that the chart keeps stay: machines are made from templates of
     older revisions. They go with the Cluster.
     """
-    namespace, release = scope
-    rendered = {(kind.name, name) for kind, name in manifest}
-    looked_at = {kind.name: kind for kind in _GROUPS_AND_ADDONS}
-    looked_at |= {kind.name: kind for kind, _ in manifest}
-    ours = f"{view.CHART_CLUSTER_LABEL}={release}"
-    for kind in looked_at.values():
+    for (kind, name), each in live.items():
         if kind.name in _KEPT or kind.name == kinds.CLUSTER.name:
             continue
-        for live in management.list(kind, namespace, ours, metadata_only=True):
-            name = view.name_of(live)
-            if (kind.name, name) not in rendered and _of_helm(live, scope):
-                LOG.warning("Removing %s %s", kind.name, name)
-                management.delete(kind, namespace, name)
+        if (kind, name) not in manifest and _of_helm(each, scope):
+            LOG.warning("Removing %s %s", kind.name, name)
+            management.delete(kind, scope[0], name)
 
 
 def _of_helm(live: client.Object, scope: location.Scope) -> bool:

@@ -174,6 +174,8 @@ class Runtime:
         #: API groups whose objects helm applies in another version than the
         #: chart renders, because that is not served.
         self.converted_groups: frozenset[str] = frozenset()
+        #: The state of each cluster at its last poll.
+        self.decisions = location.PerRelease[Any]()
         #: Reasons why the desired state of a release is not applied: it would
         #: replace machines without a request.
         self.withheld = location.PerRelease[str]()

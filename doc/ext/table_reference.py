@@ -7,7 +7,8 @@
 the newest run of each environment; ``magnum-conversion``: fields of Cluster
 API's v1beta1 in v1beta2; ``magnum-metrics``: metrics of the command
 (``cloud``) or of conductors (``process``); ``magnum-reasons``: messages of
-OpenStack that the driver explains.
+OpenStack that the driver explains; ``magnum-states``: states of a cluster in a
+poll.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sphinx import environment
 
 from magnum_capi_helm import metrics
 from magnum_capi_helm.chart import conversion
+from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import messages
 
@@ -174,6 +176,16 @@ def _reasons(_: environment.BuildEnvironment) -> Iterator[str]:
     return markup.table(heads, (40, 42, 18), rows)
 
 
+def _states(_: environment.BuildEnvironment) -> Iterator[str]:
+    """Yield a row for each state of a cluster."""
+    rows = (
+        (each.state.value, each.why, each.action, "yes" * each.lease)
+        for each in decision.TABLE
+    )
+    heads = ("State", "When", "A poll", "Lease")
+    return markup.table(heads, (12, 38, 42, 8), rows)
+
+
 def setup(app: application.Sphinx) -> dict[str, bool]:
     """Add the directives; Sphinx calls it."""
     return markup.add_directives(
@@ -185,5 +197,6 @@ def setup(app: application.Sphinx) -> dict[str, bool]:
             "magnum-conversion": _conversion,
             "magnum-metrics": _metrics,
             "magnum-reasons": _reasons,
+            "magnum-states": _states,
         },
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The observed state of a cluster, and the driver's decisions about it.
+"""The observed state of a cluster, from which a poll decides.
 
 Rows and objects are read together and judged once. This costs a few LISTs and
-needs no Lease. A decision also needs the manifest of the release and the
+needs no Lease. An action also needs the manifest of the release and the
 stored desired state: :func:`observe_all` reads them as well.
 """
 
@@ -22,6 +22,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
@@ -107,10 +108,7 @@ class ObservedState(operations.Observed):
 
     @property
     def _has_gone_group(self) -> bool:
-        """Return whether only the row is left of a deleted group.
-
-        Another group that can't be made must not keep it.
-        """
+        """Return whether only the row is left of a deleted group."""
         return not self.is_behind and any(
             cluster_status.is_gone(self.view, each)
             for each in self.rows.leaving
@@ -121,26 +119,24 @@ class ObservedState(operations.Observed):
         """Return whether a request has still to decide about a group."""
         return any(map(rows.undecided, self.nodegroups))
 
-    @property
-    def is_done(self) -> bool:
-        """Return whether an operation is complete."""
-        return (
-            self.verdict.complete
-            and self.is_upgraded
-            and not self.has_drifted
-            and not self.has_undecided_group
-        )
+    def facts(self, *, locked: bool, shown: bool = True) -> decision.Facts:
+        """Return what decides about the next action.
 
-    @property
-    def needs_lease(self) -> bool:
-        """Return whether to change the release, or to end an operation."""
-        if self.row.status.endswith("_COMPLETE"):
-            return False
-        if self.verdict.complete or self.is_overdue or self._has_gone_group:
-            return True
-        wrong = self.is_behind or self.has_drifted
-        return wrong and self.operation.runtime.backoff.is_over(
-            self.operation.scope
+        :param locked: all was read, under the Lease
+        :param shown: a failed status was visible long enough
+        """
+        backoff, scope = self.operation.runtime.backoff, self.operation.scope
+        return decision.Facts(
+            status=self.row.status,
+            locked=locked,
+            complete=self.verdict.complete and self.is_upgraded,
+            behind=self.is_behind,
+            drifted=self.has_drifted,
+            undecided=self.has_undecided_group,
+            left=self._has_gone_group,
+            overdue=self.is_overdue,
+            pausing=not locked and not backoff.is_over(scope),
+            shown=shown,
         )
 
     @property

@@ -38,6 +38,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.lifecycle import autoscaler_counts
+from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.lifecycle import observed_state
@@ -50,10 +51,12 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+State = decision.State
 
 _NEVER_STARTED = (
     "the conductor stopped before it began to create the cluster: delete it "
@@ -198,7 +201,9 @@ def reconcile(operation: operations.Operation) -> None:
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
         rotation_machines.remove_hook(operation, state.view.machines)
-        if not state.needs_lease:
+        decided = decision.decide(state.facts(locked=False))
+        _log(operation, decided)
+        if not decided.lease:
             if _has_ended(state):
                 return
             _save_facts(state)
@@ -274,26 +279,46 @@ def reconcile_under_lease(operation: operations.Operation) -> None:
 
 def _reconcile_locked(locked: operations.Locked) -> None:
     row, operation = locked.row, locked.operation
-    if row is None or rows.action(row.status) == "DELETE":
-        return
-    if locked.deleting:
-        status_writer.save_deleting(row)
-        status_writer.copy_outcome(row, operation.cluster)
-        return
+    facts = decision.Facts(row.status if row else "", deleting=locked.deleting)
+    match decision.decide(facts).state:
+        case State.GONE:
+            return
+        case State.DELETING:
+            if rows.action(row.status) != "DELETE":
+                status_writer.save_deleting(row)
+                status_writer.copy_outcome(row, operation.cluster)
+            return
     locked.settle()
     state = observed_state.observe_all(locked)
-    if not state.is_behind:
+    facts = state.facts(locked=True, shown=failure_was_shown(operation, row))
+    decided = decision.decide(facts)
+    if decided.state is State.LEFT:
+        _log(operation, decided)
         gone = nodegroups.remove_deleted(operation, state)
         staying = [each for each in state.nodegroups if each.uuid not in gone]
         state = dataclasses.replace(state, nodegroups=staying)
-    if state.is_done:
-        if failure_was_shown(operation, row) and not rotate_ca.advance(
-            locked, state
-        ):
-            _complete(locked, state)
-    elif not row.status.endswith("_COMPLETE"):
-        _continue(locked, state)
+        decided = decision.decide(dataclasses.replace(facts, left=False))
+    _log(operation, decided)
+    if action := _ACTIONS.get(decided.state):
+        action(locked, state)
     status_writer.copy_outcome(row, operation.cluster)
+
+
+def _log(operation: operations.Operation, decided: decision.Row) -> None:
+    """Log the state of a cluster, at INFO when it is another one."""
+    rt, scope = operation.runtime, operation.scope
+    is_new = rt.decisions.get(scope) != decided.state
+    rt.decisions[scope] = decided.state
+    level = log.INFO if is_new else log.DEBUG
+    text = "cluster %s: %s, since %s: %s"
+    LOG.log(
+        level,
+        text,
+        operation.cluster.uuid,
+        decided.state.value,
+        decided.why,
+        decided.action,
+    )
 
 
 def failure_was_shown(operation: operations.Operation, row: Any) -> bool:
@@ -306,6 +331,14 @@ def failure_was_shown(operation: operations.Operation, row: Any) -> bool:
     text = (row.status, row.status_reason)
     age = runtime.ages.age(operation.scope, "failure", text)
     return not rows.failed(row.status) or age >= runtime.failure_display
+
+
+def _finish(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> None:
+    """Take the next step of a rotation, or write COMPLETE."""
+    if not rotate_ca.advance(locked, state):
+        _complete(locked, state)
 
 
 def _complete(
@@ -335,55 +368,92 @@ def _complete(
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 
-def _continue(
+def _give_up(
     locked: operations.Locked, state: observed_state.ObservedState
 ) -> None:
-    """Give up, apply again, repair, or wait."""
-    row, verdict = state.row, None
-    if state.is_overdue:
-        verdict = rotate_ca.with_step(row, state.verdict)
-        reason = f"{observed_state.LATE}{verdict.reason}"
-    else:
-        _save_facts(state)
-        reason = _change_release(locked, state)
-    if reason:
-        locked.save_failed(state.nodegroups, reason, verdict)
-        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
+    verdict = rotate_ca.with_step(state.row, state.verdict)
+    reason = f"{observed_state.LATE}{verdict.reason}"
+    _save_failed(locked, state, reason, verdict)
 
 
-def _change_release(
+def _wait(_: operations.Locked, state: observed_state.ObservedState) -> None:
+    _save_facts(state)
+
+
+def _apply(
     locked: operations.Locked, state: observed_state.ObservedState
-) -> str:
-    """Apply the rows, or put live objects right, if that is needed.
+) -> None:
+    """Apply the rows.
 
-    :returns: the reason if it can never succeed
     :raises CapiHelmError: it may succeed later
     """
-    runtime, scope = state.operation.runtime, state.operation.scope
+    backoff, scope = locked.runtime.backoff, locked.scope
+    _save_facts(state)
     try:
-        if state.is_behind:
-            locked.apply()
-            runtime.backoff.forget(scope)
-        elif state.has_drifted:
-            # Until the next look: another program may change them back for
-            # ever.
-            runtime.backoff.record_failure(scope)
-            locked.repair()
+        locked.apply()
     except (errors.NoTurn, errors.Conflict):
         # Nothing was tried, or the objects changed since they were read.
         raise
     except errors.CapiHelmError as error:
-        if state.is_behind:
-            runtime.backoff.record_failure(scope)
-        if error.retriable:
-            raise
-        if rows.failed(state.row.status) and isinstance(
-            error, releases.InterruptedCreateError
-        ):
-            # The reason of the first failure says more.
-            return ""
-        return errors.for_users(error)
-    return ""
+        backoff.record_failure(scope)
+        _fail_for_good(locked, state, error)
+    else:
+        backoff.forget(scope)
+
+
+def _repair(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> None:
+    """Put live objects right.
+
+    :raises CapiHelmError: it may succeed later
+    """
+    _save_facts(state)
+    # Until the next look: another program may change them back for ever.
+    locked.runtime.backoff.record_failure(locked.scope)
+    try:
+        locked.repair()
+    except errors.CapiHelmError as error:
+        _fail_for_good(locked, state, error)
+
+
+def _fail_for_good(
+    locked: operations.Locked,
+    state: observed_state.ObservedState,
+    error: errors.CapiHelmError,
+) -> None:
+    """Fail an operation that can never succeed.
+
+    :raises CapiHelmError: it may succeed later
+    """
+    if error.retriable:
+        raise error
+    # The reason of the first failure of a create says more.
+    if not rows.failed(state.row.status) or not isinstance(
+        error, releases.InterruptedCreateError
+    ):
+        _save_failed(locked, state, errors.for_users(error), None)
+
+
+def _save_failed(
+    locked: operations.Locked,
+    state: observed_state.ObservedState,
+    reason: str,
+    verdict: cluster_status.Verdict | None,
+) -> None:
+    row = state.row
+    locked.save_failed(state.nodegroups, reason, verdict)
+    LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
+
+
+#: What is done under the Lease; nothing in the other states.
+_ACTIONS = {
+    State.DONE: _finish,
+    State.LATE: _give_up,
+    State.BEHIND: _apply,
+    State.DRIFTED: _repair,
+    State.WAITING: _wait,
+}
 
 
 # A deletion

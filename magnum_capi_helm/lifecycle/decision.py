@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The states of a cluster, and what a poll does in each of them.
+
+:func:`decide` sends no request and reads no clock. A poll calls it on facts
+that need no Lease; if the state needs the Lease, the poll reads all again
+under the Lease and calls it once more. A fact that was not read is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import enum
+from typing import NamedTuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What is known of a cluster.
+
+    :param status: of Magnum's row; empty: there is no row
+    :param locked: all was read under the Lease
+    :param deleting: the user has asked for the deletion
+    :param complete: the objects are as the rows want them
+    :param behind: the release is not what the rows want
+    :param drifted: live objects differ from the manifest of the release
+    :param undecided: a request has still to decide about a nodegroup
+    :param left: only the row is left of a nodegroup that the release has no
+        more
+    :param overdue: the operation has taken longer than it may
+    :param pausing: the last try failed a moment ago
+    :param shown: a failed status was visible long enough
+    """
+
+    status: str = ""
+    locked: bool = False
+    deleting: bool = False
+    complete: bool = False
+    behind: bool = False
+    drifted: bool = False
+    undecided: bool = False
+    left: bool = False
+    overdue: bool = False
+    pausing: bool = False
+    shown: bool = True
+
+    @property
+    def done(self) -> bool:
+        """Return whether nothing is left to do for an operation."""
+        return self.complete and not self.drifted and not self.undecided
+
+    @property
+    def resting(self) -> bool:
+        """Return whether no operation goes on."""
+        return self.status.endswith("_COMPLETE") and not (
+            self.locked and (self.done or self.left)
+        )
+
+
+class State(enum.Enum):
+    """A state of a cluster."""
+
+    GONE = "Gone"
+    DELETING = "Deleting"
+    RESTING = "Resting"
+    LEFT = "Left"
+    UNSETTLED = "Unsettled"
+    FAILED = "Failed"
+    DONE = "Done"
+    LATE = "Late"
+    HELD = "Held"
+    BEHIND = "Behind"
+    DRIFTED = "Drifted"
+    WAITING = "Waiting"
+
+
+class Row(NamedTuple):
+    """A row of the table of states.
+
+    :ivar fits: whether the facts are of this state
+    :ivar why: the same in words
+    :ivar action: what a poll does
+    :ivar lease: whether the action needs the Lease
+    """
+
+    state: State
+    fits: Callable[[Facts], bool]
+    why: str
+    action: str
+    lease: bool = False
+
+
+#: The closed list; the first row that fits decides.
+TABLE = (
+    Row(
+        State.GONE,
+        lambda facts: not facts.status,
+        "Magnum has no row of the cluster",
+        "nothing",
+    ),
+    Row(
+        State.DELETING,
+        lambda facts: facts.deleting,
+        "the user deletes the cluster",
+        "take the next step of the deletion",
+        lease=True,
+    ),
+    Row(
+        State.RESTING,
+        lambda facts: facts.resting,
+        "no operation goes on",
+        "nothing",
+    ),
+    Row(
+        State.LEFT,
+        lambda facts: facts.left,
+        "only the row is left of a deleted nodegroup",
+        "delete the row and the server group of the nodegroup, decide again",
+        lease=True,
+    ),
+    Row(
+        State.UNSETTLED,
+        lambda facts: facts.complete and facts.undecided and not facts.locked,
+        "a request has still to decide about a nodegroup",
+        "write what stored requests decided into the rows, decide again",
+        lease=True,
+    ),
+    Row(
+        State.FAILED,
+        lambda facts: facts.done and facts.locked and not facts.shown,
+        "all is as the rows want it, and a failure is still to be read",
+        "nothing, until the failure was visible for 30 seconds",
+    ),
+    Row(
+        State.DONE,
+        lambda facts: facts.complete and (facts.done or not facts.locked),
+        "all is as the rows want it",
+        "take the next step of a plan, or write COMPLETE",
+        lease=True,
+    ),
+    Row(
+        State.LATE,
+        lambda facts: facts.overdue,
+        "the operation has taken longer than it may",
+        "write FAILED with the reason",
+        lease=True,
+    ),
+    Row(
+        State.HELD,
+        lambda facts: facts.pausing and (facts.behind or facts.drifted),
+        "the last try failed a moment ago",
+        "save the reasons; try again after a pause of 10 to 300 seconds",
+    ),
+    Row(
+        State.BEHIND,
+        lambda facts: facts.behind,
+        "the release is not what the rows want",
+        "run helm with what the rows want",
+        lease=True,
+    ),
+    Row(
+        State.DRIFTED,
+        lambda facts: facts.drifted,
+        "live objects differ from the manifest of the release",
+        "make the objects as in the manifest",
+        lease=True,
+    ),
+    Row(
+        State.WAITING,
+        lambda _: True,
+        "Cluster API, the addon provider or the cloud is at work",
+        "save reasons, addresses, versions and progress",
+    ),
+)
+
+
+def decide(facts: Facts) -> Row:
+    """Return the row of the table that fits."""
+    return next(each for each in TABLE if each.fits(facts))

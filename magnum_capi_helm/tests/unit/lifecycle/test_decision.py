@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which state facts make, and which state comes first of two."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.lifecycle import decision
+from magnum_capi_helm.lifecycle.decision import State
+
+_WITHOUT = decision.Facts(status="UPDATE_IN_PROGRESS")
+_LOCKED = dataclasses.replace(_WITHOUT, locked=True)
+
+#: Facts without the Lease -> state.
+_SHALLOW: tuple[tuple[dict[str, Any], State], ...] = (
+    ({}, State.WAITING),
+    ({"status": ""}, State.GONE),
+    ({"deleting": True}, State.DELETING),
+    ({"status": "CREATE_COMPLETE"}, State.RESTING),
+    ({"status": "UPDATE_COMPLETE", "behind": True}, State.RESTING),
+    ({"left": True}, State.LEFT),
+    ({"complete": True, "undecided": True}, State.UNSETTLED),
+    ({"undecided": True}, State.WAITING),
+    ({"complete": True}, State.DONE),
+    ({"status": "UPDATE_FAILED", "complete": True}, State.DONE),
+    # Under the Lease the poll sees whether it has drifted.
+    ({"complete": True, "drifted": True}, State.DONE),
+    ({"overdue": True}, State.LATE),
+    ({"behind": True}, State.BEHIND),
+    ({"drifted": True}, State.DRIFTED),
+    ({"behind": True, "pausing": True}, State.HELD),
+    ({"drifted": True, "pausing": True}, State.HELD),
+    ({"pausing": True}, State.WAITING),
+)
+#: The same under the Lease.
+_DEEP: tuple[tuple[dict[str, Any], State], ...] = (
+    ({}, State.WAITING),
+    ({"status": "UPDATE_COMPLETE"}, State.RESTING),
+    # A plan may be open.
+    ({"status": "UPDATE_COMPLETE", "complete": True}, State.DONE),
+    ({"left": True}, State.LEFT),
+    ({"complete": True, "undecided": True}, State.WAITING),
+    ({"complete": True}, State.DONE),
+    ({"complete": True, "drifted": True}, State.DRIFTED),
+    (
+        {"status": "UPDATE_FAILED", "complete": True, "shown": False},
+        State.FAILED,
+    ),
+    ({"overdue": True}, State.LATE),
+    ({"behind": True}, State.BEHIND),
+)
+#: The first of two facts decides.
+_PRECEDENCE = (
+    ("left", State.LEFT),
+    ("complete", State.DONE),
+    ("overdue", State.LATE),
+    ("behind", State.BEHIND),
+    ("drifted", State.DRIFTED),
+)
+
+
+class DecisionTest(base.BaseTestCase):
+    def test_facts_without_the_lease_make_a_state(self) -> None:
+        for fields, state in _SHALLOW:
+            facts = dataclasses.replace(_WITHOUT, **fields)
+            self.assertEqual(state, decision.decide(facts).state, str(fields))
+
+    def test_facts_under_the_lease_make_a_state(self) -> None:
+        for fields, state in _DEEP:
+            facts = dataclasses.replace(_LOCKED, **fields)
+            self.assertEqual(state, decision.decide(facts).state, str(fields))
+
+    def test_the_first_of_two_facts_decides(self) -> None:
+        for (first, state), (second, _) in itertools.combinations(
+            _PRECEDENCE, 2
+        ):
+            fields: dict[str, Any] = {first: True, second: True}
+            facts = dataclasses.replace(_WITHOUT, **fields)
+            self.assertEqual(state, decision.decide(facts).state, str(fields))
+
+    def test_each_state_has_one_row(self) -> None:
+        states = [each.state for each in decision.TABLE]
+        self.assertEqual(sorted(State, key=states.index), states)
+
+    def test_a_state_that_changes_something_needs_the_lease(self) -> None:
+        self.assertEqual(
+            {State.GONE, State.RESTING, State.FAILED, State.HELD}
+            | {State.WAITING},
+            {each.state for each in decision.TABLE if not each.lease},
+        )

@@ -7,7 +7,8 @@
 3. Import the keypair for the new owner.
 4. Store the name of the new credential, create it, and log in with it.
 5. Write the Secret: the cluster uses the new credential from here on.
-6. Save the new owner; a complete cluster becomes UPDATE_COMPLETE.
+6. Save the new owner; a complete cluster becomes UPDATE_IN_PROGRESS.
+7. A poll writes UPDATE_COMPLETE when the addons have the new credential.
 
 The old credential stays in Keystone until the cluster's pods use the new one
 (``cleanup``). Keystone creates a credential only for the user who asks. So an
@@ -21,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
+import time
 from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
@@ -38,11 +40,13 @@ from magnum_capi_helm.credentials import keypair
 from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.status import replacement
 
 LOG = log.getLogger(__name__)
 
@@ -139,15 +143,24 @@ def _save(
         call.check_lease()
         status_writer.save_deleting(row)
         return row
-    complete = row.status.endswith("_COMPLETE")
-    if complete:
-        row.status = rows.Status.UPDATE_COMPLETE
-        row.status_reason = None
     call.check_lease()
     row.save()
-    if complete:
-        operation.resume_late_requests(row)
+    if row.status.endswith("_COMPLETE"):
+        _begin_update(operation)
+        status_writer.save_updating(row)
     return row
+
+
+def _begin_update(operation: operations.Operation) -> None:
+    """Note the begin on the Cluster: the time-out counts from it.
+
+    The release has no new revision, which would be the begin otherwise.
+    """
+    rt, scope = operation.runtime, operation.scope
+    mark = replacement.latest_mark(rt.snapshots.read(scope).decode())
+    if mark is not None:
+        patch = mark._replace(time=int(time.time())).patch()
+        rt.management.patch(kinds.CLUSTER, *scope, patch)
 
 
 def describe(operation: operations.Operation) -> str:

@@ -17,6 +17,7 @@ import time
 from typing import Any
 
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
@@ -252,9 +253,10 @@ def judge(
 def _manifest(
     operation: operations.Operation, newest: view.Revision | None
 ) -> tuple[frozenset[str], dict[str, str]]:
-    """Return the manifest's addons, and the checksums of its Secrets.
+    """Return the manifest's addons, and the checksums of the Secrets.
 
-    The objects may not exist yet.
+    The objects of the manifest may not exist yet. The Secret with the
+    credential is in no manifest.
     """
     record = newest and operation.record(newest.version)
     if not record:
@@ -264,6 +266,9 @@ def _manifest(
         for each in record.objects
         if each.get("kind") == kinds.SECRET.name
     }
+    management, scope = operation.runtime.management, operation.scope
+    if credential := credential_secret.read(management, scope):
+        secrets[view.name_of(credential)] = addon.checksum(credential)
     return record.names(kinds.HELM_RELEASE, kinds.MANIFESTS), secrets
 
 

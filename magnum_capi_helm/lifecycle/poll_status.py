@@ -52,7 +52,6 @@ from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
-from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -254,14 +253,12 @@ def _save_facts(state: observed_state.ObservedState) -> None:
     mark, before = state.new_mark, view.metadata_of(state.view.cluster)
     if mark is None:
         return
-    metadata = {
-        "annotations": {replacement.PROGRESS_ANNOTATION: mark.annotation()},
-        "resourceVersion": before["resourceVersion"],
-    }
+    patch = mark.patch()
+    patch["metadata"]["resourceVersion"] = before["resourceVersion"]
     runtime, scope = state.operation.runtime, state.operation.scope
     with contextlib.suppress(errors.Conflict, errors.Frozen):
         runtime.maintenance.check()
-        runtime.management.patch(kinds.CLUSTER, *scope, {"metadata": metadata})
+        runtime.management.patch(kinds.CLUSTER, *scope, patch)
 
 
 def reconcile_under_lease(operation: operations.Operation) -> None:

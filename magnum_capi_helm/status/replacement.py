@@ -159,9 +159,10 @@ class Mark(NamedTuple):
     old: int
     time: int
 
-    def annotation(self) -> str:
-        """Return the value of the annotation."""
-        return json.dumps(self._asdict())
+    def patch(self) -> dict[str, Any]:
+        """Return the merge patch that writes the mark on the Cluster."""
+        notes = {PROGRESS_ANNOTATION: json.dumps(self._asdict())}
+        return {"metadata": {"annotations": notes}}
 
 
 def stored_mark(cluster: view.Object | None) -> Mark | None:

@@ -126,6 +126,8 @@ class ReplacedTest(ReplaceTestCase):
         )
         self.assertEqual("ann-id", self.owners()[self.in_use()])
         self.assertEqual("ann-id", self.row().user_id)
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         made = self.openstack.credentials[self.in_use()]
         self.assertEqual(

@@ -41,6 +41,17 @@ class RotationTestCase(base.FlowTestCase):
         assert found is not None
         return found
 
+    def addon(self, name: str = "cloud-config", **fields: Any) -> None:
+        """Give an addon other fields; create it first."""
+        kind = (
+            kinds.MANIFESTS if name == "cloud-config" else kinds.HELM_RELEASE
+        )
+        key = (kind, base.NAMESPACE, f"{base.RELEASE}-{name}")
+        if self.server.get(*key) is None:
+            meta = {"name": key[2], "namespace": key[1]}
+            self.server.create(kind, {"metadata": meta, "spec": {}})
+        self.server.patch(*key, fields)
+
     def in_use(self) -> str:
         """Return the id of the credential in use."""
         clouds = yaml.safe_load(

@@ -15,6 +15,7 @@ from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.status import addon
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.credentials import rotating
@@ -30,6 +31,7 @@ class RotateTest(rotating.RotationTestCase):
         self.rotate()
         self.assertNotEqual(self.first, self.in_use())
         self.assertEqual({self.first, self.in_use()}, set(self.owners()))
+        self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.health_poll()
         self.assertEqual({self.in_use(): "fake_user"}, self.owners())
@@ -46,9 +48,44 @@ class RotateTest(rotating.RotationTestCase):
             if each.verb not in ("get", "list")
         }
         self.assertEqual(
-            {("Secret", base.CREDENTIALS), ("Lease", f"{base.RELEASE}")},
+            {
+                ("Secret", base.CREDENTIALS),
+                ("Lease", base.RELEASE),
+                ("Cluster", base.RELEASE),
+            },
             written,
         )
+
+    def test_the_cluster_is_complete_when_addons_have_the_new_one(
+        self,
+    ) -> None:
+        key = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
+        handled = "addons.stackhpc.com/last-handled-configuration"
+        late = "addon cloud-config: its latest change is still to be installed"
+        before = addon.checksum(self.secret())
+        # The newest revision is older than an operation may take.
+        self.plane.clock.advance(86400)
+        self.rotate()
+        present = addon.checksum(self.secret())
+        rows = [
+            (before, before, "UPDATE_IN_PROGRESS", late),
+            (present, before, "UPDATE_IN_PROGRESS", late),
+            (present, present, "UPDATE_COMPLETE", None),
+        ]
+        for noted, of_then, status, reason in rows:
+            note = {
+                "spec": {"clusterName": base.RELEASE},
+                "metadata": {"annotations": {key: of_then}},
+            }
+            notes = {key: noted, handled: json.dumps(note)}
+            self.addon(
+                status={"phase": "Deployed"}, metadata={"annotations": notes}
+            )
+            self.poll()
+            row = self.row()
+            self.assertEqual(
+                (status, reason), (row.status, row.status_reason)
+            )
 
     def test_another_user_becomes_the_owner(self) -> None:
         self.login(user="other_user")

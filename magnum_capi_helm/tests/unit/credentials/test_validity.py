@@ -85,16 +85,6 @@ class HandOverTest(rotating.RotationTestCase):
         self.health_poll()
         return self.first not in self.owners()
 
-    def addon(self, name: str = "cloud-config", **fields: Any) -> None:
-        kind = (
-            kinds.MANIFESTS if name == "cloud-config" else kinds.HELM_RELEASE
-        )
-        key = (kind, base.NAMESPACE, f"{base.RELEASE}-{name}")
-        if self.server.get(*key) is None:
-            meta = {"name": key[2], "namespace": key[1]}
-            self.server.create(kind, {"metadata": meta, "spec": {}})
-        self.server.patch(*key, fields)
-
     def test_not_before_its_copy_in_the_cluster_is_deployed_again(
         self,
     ) -> None:

@@ -72,7 +72,7 @@ def seen(*machines: view.Object, **changes: Any) -> view.View:
 
 def marked(mark: replacement.Mark) -> view.Object:
     """A Cluster with a mark."""
-    annotations = {replacement.PROGRESS_ANNOTATION: mark.annotation()}
+    annotations = mark.patch()["metadata"]["annotations"]
     return {"metadata": {"annotations": annotations}}
 
 

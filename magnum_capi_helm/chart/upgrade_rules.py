@@ -96,6 +96,20 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
     )
 
 
+def check_growth(name: str, kubelet: str, control_plane: str) -> None:
+    """Refuse more machines than a kept group has, if none of them can join.
+
+    :param name: Magnum's name of the group
+    """
+    if not nodes.joins(kubelet, control_plane):
+        raise errors.NotSupported(
+            f"upgrade nodegroup {errors.shown(name)} first: a new machine "
+            "joins a control plane of its own minor version of Kubernetes "
+            f"alone. The nodegroup has v{_bare(kubelet)}, and the control "
+            f"plane has v{_bare(control_plane)}"
+        )
+
+
 def check_chart(
     old: str, new: str, asked: str = "the label capi_helm_chart_version"
 ) -> None:

@@ -262,8 +262,9 @@ def _check_image(
     """Refuse workers that can't join this control plane.
 
     The chart has one ``osDistro`` for a whole cluster, by which machines get
-    cloud-init or Ignition. A kubelet is no newer than the API server and up
-    to three minor versions older (Kubernetes' version skew policy).
+    cloud-init or Ignition. A new machine joins a control plane of its own
+    minor version alone (``kubeadmVersionPreflightCheck`` in Cluster API's
+    ``machineset_preflight.go``).
 
     :raises InvalidInput: naming the image
     """
@@ -274,19 +275,27 @@ def _check_image(
             f"{name} has {workers.os_distro}, and this cluster's machines "
             f"are {control_plane.os_distro}"
         )
-    if not fits(workers.kube_version, control_plane.kube_version):
-        newest = int(control_plane.kube_version.split(".")[1])
+    if not joins(workers.kube_version, control_plane.kube_version):
         raise errors.InvalidInput(
-            "image_id: a control plane works with nodes of its own minor "
-            f"version of Kubernetes or up to {SKEW} older ones. Image {name} "
-            f"has {workers.kube_version}; the control plane has "
-            f"{control_plane.kube_version}, with which nodes of "
-            f"1.{newest - SKEW} to 1.{newest} work"
+            "image_id: a new machine joins a control plane of its own minor "
+            f"version of Kubernetes alone. Image {name} has "
+            f"{workers.kube_version}, and the control plane has "
+            f"{control_plane.kube_version}"
         )
 
 
+def joins(kubelet: str, control_plane: str) -> bool:
+    """Return whether a new machine can join, if both versions are known."""
+    workers, newest = versions.number(kubelet), versions.number(control_plane)
+    return not workers or not newest or workers[:2] == newest[:2]
+
+
 def fits(kubelet: str, control_plane: str) -> bool:
-    """Return whether the versions work together, if both are known."""
+    """Return whether a living machine may stay, if both versions are known.
+
+    A kubelet is no newer than the API server and up to three minor versions
+    older (Kubernetes' version skew policy).
+    """
     workers, newest = versions.number(kubelet), versions.number(control_plane)
     return not workers or not newest or 0 <= newest[1] - workers[1] <= SKEW
 

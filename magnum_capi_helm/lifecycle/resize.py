@@ -6,7 +6,8 @@
    raises.
 2. Refuse a resize of a cluster without a release or on a frozen management
    cluster, a size that the control plane can't have, a count outside the
-   bounds, unknown nodes to remove, and a count beyond the quota.
+   bounds, unknown nodes to remove, a count beyond the quota, and more
+   machines than can join.
 3. Refuse it if other machines would be replaced.
 4. Mark the machines that the user wants to lose. Pass the count to the
    MachineDeployment, if the autoscaler owns its count.
@@ -26,11 +27,14 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm.chart import autoscaler
+from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
@@ -81,12 +85,19 @@ def resize(
     :raises CapiHelmError: it was refused; nothing was written
     """
     operation.check_changeable()
+    rows_now, _ = rows.read(operation.cluster)
+    desired = None
+    with contextlib.suppress(errors.CapiHelmError):
+        # Labels that an operator changed are there, and in no row.
+        desired = operation.stored().desired
     if nodegroup.role == "master":
         _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
     else:
         _check_bounds(nodegroup)
-    machines, autoscaled = _look_up(operation, nodegroup, nodes_to_remove)
-    rows_now, _ = rows.read(operation.cluster)
+        _check_growth(nodegroup, rows_now, desired)
+    machines, autoscaled = _look_up(
+        operation, nodegroup, nodes_to_remove, desired
+    )
     operation.check_replacement(rows_now, always=True)
     # Neither needs the Lease: a mark changes nothing by itself, and the count
     # of an autoscaled group is in no manifest.
@@ -144,10 +155,29 @@ def _check_bounds(nodegroup: Any) -> None:
         )
 
 
+def _check_growth(
+    nodegroup: Any,
+    rows_now: requested_groups.Rows,
+    desired: desired_state.DesiredState | None,
+) -> None:
+    """Refuse more machines of an image that is too old for new ones."""
+    stored = desired.values if desired else {}
+    items = release_change.items_by_name(stored)
+    for group in rows_now.known_as(items).workers:
+        item = items.get(group.chart_name, {})
+        grows = group.count > int(item.get("machineCount", group.count))
+        if group.uuid == nodegroup.uuid and grows:
+            pinned = upgrade_rules.pinned(item, stored)
+            kubelet = str(pinned.get("kubernetesVersion") or "")
+            newest = upgrade_rules.control_plane_version(stored)
+            upgrade_rules.check_growth(group.name, kubelet, newest)
+
+
 def _look_up(
     operation: operations.Operation,
     nodegroup: Any,
     nodes_to_remove: Sequence[str],
+    desired: desired_state.DesiredState | None,
 ) -> tuple[Sequence[str], str]:
     """Return the Machines to mark, and the MachineDeployment to scale.
 
@@ -156,10 +186,6 @@ def _look_up(
     :raises InvalidInput: unknown nodes, bounds of the autoscaler, or quota
     :raises CapiHelmError: the objects are needed and can't be read
     """
-    desired = None
-    with contextlib.suppress(errors.CapiHelmError):
-        # Labels that an operator changed are there, and in no row.
-        desired = operation.stored().desired
     needed = bool(nodes_to_remove) or (
         bool(autoscaler.scaled(desired.values))
         if desired

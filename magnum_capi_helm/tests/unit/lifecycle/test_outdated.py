@@ -42,6 +42,9 @@ DAMAGED = "is damaged (BadGzipFile)"
 class OutdatedCase(upgrading.UpgradeTestCase):
     """A cluster of 1.34.2 with a nodegroup ``mine``."""
 
+    #: Of the control plane.
+    image = "ubuntu-1.34"
+
     def setUp(self) -> None:
         super().setUp()
         self.add("mine")
@@ -65,12 +68,14 @@ class OutdatedCase(upgrading.UpgradeTestCase):
 
     def upgraded(self, image: str = "ubuntu-1.35") -> None:
         """Upgrade the cluster, and wait until it is complete."""
+        self.image = image
         self.upgrade(self.template(image_id=image))
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
     def helm_of_others(self, version: str) -> None:
         """Let another program upgrade the release, as 1.4.0 does."""
+        self.image = f"ubuntu-{version.removesuffix('.0')}"
         values = copy.deepcopy(self.helm.upgrades[-1].values)
         values.pop("clusterAnnotations", None)
         for part in (values["controlPlane"], *values["nodeGroups"]):
@@ -225,7 +230,7 @@ class WaysTest(OutdatedCase):
             "resize of the control plane": lambda: self.resize(
                 3, "default-master"
             ),
-            "nodegroup create": lambda: self.add("more"),
+            "nodegroup create": lambda: self.add("more", image_id=self.image),
             "nodegroup update": lambda: self.change("mine", max_node_count=7),
             "nodegroup upgrade": lambda: self.upgrade(
                 self.row().cluster_template, nodegroup="mine"

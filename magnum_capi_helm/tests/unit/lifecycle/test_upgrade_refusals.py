@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import fixtures
 from magnum.common import exception
 
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
@@ -177,17 +179,38 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.created()
 
     def test_a_group_that_stays_too_old(self) -> None:
-        self.add("old", image_id="ubuntu-1.32")
+        self.add("old", image_id="ubuntu-1.34.3")
         self.settle()
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.settle()
+        # No chart takes so many versions of Kubernetes that three are passed.
+        self.useFixture(fixtures.MockPatchObject(nodes, "SKEW", 1))
         self.assertEqual(
             "upgrade or delete the nodegroup with an image of its own first: "
             "a control plane works with nodes of its own minor version of "
-            "Kubernetes or up to 3 older ones. Nodegroup 'old' has v1.32.9, "
+            "Kubernetes or up to 1 older ones. Nodegroup 'old' has v1.34.3, "
             "and the control plane gets v1.36.0",
             self.refused(self.template(image_id="ubuntu-1.36")),
         )
+
+    def test_more_machines_of_a_group_that_is_too_old_for_new_ones(
+        self,
+    ) -> None:
+        self.add("mine", image_id="ubuntu-1.34.3")
+        self.settle()
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
+        error = self.assertRaises(
+            exception.MagnumException, self.resize, 4, "mine"
+        )
+        self.assertEqual(
+            "upgrade nodegroup 'mine' first: a new machine joins a control "
+            "plane of its own minor version of Kubernetes alone. The "
+            "nodegroup has v1.34.3, and the control plane has v1.35.1",
+            str(error),
+        )
+        for count in (1, 0):
+            self.resize(count, "mine")
 
     def test_another_distribution_beside_a_group_that_stays(self) -> None:
         self.add("mine", image_id="ubuntu-1.34.3")

@@ -13,7 +13,7 @@ LONG = "x" * 64
 #: Images beside the one of the cluster.
 IMAGES = [
     openstack.image("flatcar", os_distro="flatcar"),
-    openstack.image("ubuntu-1.30", kube_version="v1.30.4"),
+    openstack.image("ubuntu-1.33", kube_version="v1.33.4"),
     openstack.image("ubuntu-1.35", kube_version="v1.35.0"),
 ]
 
@@ -53,18 +53,16 @@ GROUPS: bad_inputs.Table = {
         fields={"image_id": "flatcar"},
     ),
     "an image that is newer than the control plane": bad_inputs.Input(
-        "image_id: a control plane works with nodes of its own minor version "
-        "of Kubernetes or up to 3 older ones. Image 'ubuntu-1.35' has "
-        "1.35.0; the control plane has 1.34.2, with which nodes of 1.31 to "
-        "1.34 work",
+        "image_id: a new machine joins a control plane of its own minor "
+        "version of Kubernetes alone. Image 'ubuntu-1.35' has 1.35.0, and "
+        "the control plane has 1.34.2",
         fields={"image_id": "ubuntu-1.35"},
     ),
-    "an image that is much older than the control plane": bad_inputs.Input(
-        "image_id: a control plane works with nodes of its own minor version "
-        "of Kubernetes or up to 3 older ones. Image 'ubuntu-1.30' has "
-        "1.30.4; the control plane has 1.34.2, with which nodes of 1.31 to "
-        "1.34 work",
-        fields={"image_id": "ubuntu-1.30"},
+    "an image that is older than the control plane": bad_inputs.Input(
+        "image_id: a new machine joins a control plane of its own minor "
+        "version of Kubernetes alone. Image 'ubuntu-1.33' has 1.33.4, and "
+        "the control plane has 1.34.2",
+        fields={"image_id": "ubuntu-1.33"},
     ),
     "a label that nobody knows": bad_inputs.Input(
         "label 'boot_volume_sise' is not known (did you mean "

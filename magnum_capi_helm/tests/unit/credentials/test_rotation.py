@@ -83,9 +83,7 @@ class RotateTest(rotating.RotationTestCase):
             )
             self.poll()
             row = self.row()
-            self.assertEqual(
-                (status, reason), (row.status, row.status_reason)
-            )
+            self.assertEqual((status, reason), (row.status, row.status_reason))
 
     def test_another_user_becomes_the_owner(self) -> None:
         self.login(user="other_user")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds

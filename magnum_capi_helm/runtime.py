@@ -37,7 +37,6 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.kubernetes import shared_reads
-from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
@@ -141,7 +140,6 @@ class Runtime:
             before_hold=self.invalidate,
             clock=clock,
         )
-        self.downtime = maintenance.Downtime(steady=clock)
         self.snapshots = self._shared_reads(True, _STATUS_AGE, _STATUS_AGAIN)
         self.health_snapshots = self._shared_reads(
             False, _HEALTH_AGE, _HEALTH_AGAIN
@@ -197,9 +195,7 @@ class Runtime:
     def _shared_reads(
         self, whole: bool, max_age: float, again: float
     ) -> shared_reads.SharedReads:
-        read = self.downtime.recorded(
-            reads.Reader(self.management, whole=whole).read
-        )
+        read = reads.Reader(self.management, whole=whole).read
         return shared_reads.SharedReads(read, max_age, again, self.clock)
 
     def note_use(self, cluster: Any) -> None:
@@ -232,19 +228,6 @@ class Runtime:
         """Judge a release again: something is about to change it."""
         self.status_cache.forget(scope)
         self.health_cache.forget(scope)
-
-    def paused_seconds(self, since: float, now: float) -> float:
-        """Return the seconds in which it was frozen or unreadable.
-
-        :param since: seconds since 1970
-        :raises ManagementError: it can't be read whether it is frozen
-        """
-        frozen = self.maintenance.cached().spans(now)
-        return call.covered(
-            (max(began, since), min(ended, now))
-            for began, ended in (*frozen, *self.downtime.spans(now))
-            if began < now and ended > since
-        )
 
 
 class ManagementClusterCache:

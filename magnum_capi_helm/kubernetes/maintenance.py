@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Times at which the driver must not, or cannot, work on clusters.
+"""The freeze of a management cluster, for maintenance.
 
-:class:`Maintenance` reads and writes the freeze of a management cluster. It
-stands in annotations of the namespace ``kube-system``, whose UID identifies
-the management cluster: the driver reads this namespace anyway, every
-kubeconfig that works can read it, and every conductor, also of another
-Magnum, sees the same.
-
-:class:`Downtime` records when this process could not read the management
-cluster. Neither time counts towards the time that an operation may take.
+The freeze stands in annotations of the namespace ``kube-system``, whose UID
+identifies the management cluster: the driver reads this namespace anyway,
+every kubeconfig that works can read it, and every conductor, also of another
+Magnum, sees the same. The time of a freeze does not count towards the time
+that an operation may take.
 """
 
 from __future__ import annotations
@@ -19,15 +16,11 @@ import dataclasses
 import json
 import math
 import time
-from typing import ParamSpec, TypeVar
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 NAME = "kube-system"
 
@@ -74,6 +67,16 @@ class State:
         if self.freeze is None:
             return self.before
         return (*self.before, (self.freeze.since, now))
+
+    def seconds(self, since: float, now: float) -> float:
+        """Return for how many seconds it was frozen.
+
+        :param since: seconds since 1970, like ``now``
+        """
+        return sum(
+            max(0.0, min(ended, now) - max(began, since))
+            for began, ended in self.spans(now)
+        )
 
 
 class Maintenance:
@@ -185,86 +188,6 @@ def wait_for_holders(
         if passed >= seconds or (not working and passed > AGE):
             return
         time.sleep(pause)
-
-
-class Downtime:
-    """Times at which this process could not read the management cluster.
-
-    A conductor that is started during an outage knows only the rest of it,
-    and one that is started after it nothing: each has to watch for a while
-    before it calls an operation late.
-
-    :param clock: seconds since 1970, to be compared with those of objects
-    :param steady: monotonic seconds
-    """
-
-    #: More outages than one operation outlives.
-    _REMEMBERED = 50
-    #: Seconds that a process watches before it calls anything late.
-    _WATCH = 600.0
-
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.time,
-        steady: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._clock = clock
-        self._steady = steady
-        #: Monotonic seconds of the first answer.
-        self._watched_since: float | None = None
-        self._down_since: float | None = None
-        self._over: list[tuple[float, float]] = []
-
-    def begin(self, at: float | None = None) -> None:
-        """Record a read that failed; it began ``at``, by default now."""
-        if self._down_since is None:
-            self._down_since = self._clock() if at is None else at
-
-    def end(self) -> None:
-        """Record a read that got its answer."""
-        self.watched_seconds()
-        since, self._down_since = self._down_since, None
-        if since is not None:
-            over = [*self._over, (since, self._clock())]
-            self._over = over[-self._REMEMBERED :]
-
-    def watched_seconds(self, since: float | None = None) -> float:
-        """Return for how long this process has watched; it answers now.
-
-        :param since: monotonic seconds of the first answer, by default now
-        """
-        now = self._steady()
-        if self._watched_since is None:
-            self._watched_since = now if since is None else since
-        return now - self._watched_since
-
-    def seconds_to_watch(self, limit: float) -> float:
-        """Return the seconds until this process may call an operation late.
-
-        :param limit: seconds that the operation may take
-        """
-        return min(self._WATCH, limit) - self.watched_seconds()
-
-    def spans(self, now: float) -> tuple[tuple[float, float], ...]:
-        """Return the times of all outages, up to ``now``."""
-        since = self._down_since
-        present = () if since is None else ((since, now),)
-        return (*self._over, *present)
-
-    def recorded(self, read: Callable[P, T]) -> Callable[P, T]:
-        """Return a function that reads and records whether it could."""
-
-        def recorded(*args: P.args, **options: P.kwargs) -> T:
-            at = self._clock()
-            try:
-                result = read(*args, **options)
-            except errors.ManagementUnreachable:
-                self.begin(at)
-                raise
-            self.end()
-            return result
-
-        return recorded
 
 
 def check_reason(reason: str) -> None:

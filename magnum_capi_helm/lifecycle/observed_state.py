@@ -290,14 +290,11 @@ def seconds_left(
 ) -> float:
     """Return the seconds until an operation takes longer than it may.
 
-    A create counts from the row's creation and has the user's time-out. Time
-    in which nothing could go on does not count. A process that was started a
-    moment ago does not know of all such times, and calls nothing late that
-    has not failed yet.
+    A create counts from the row's creation and has the user's time-out. The
+    time of a freeze does not count.
 
     :param since: begin of any other one, seconds since 1970; None: unknown
-    :raises ManagementError: the times in which nothing could go on can't be
-        read
+    :raises ManagementError: the times of freezes can't be read
     """
     row, runtime = operation.cluster, operation.runtime
     minutes = conf.CONF.capi_helm.operation_timeout
@@ -311,5 +308,4 @@ def seconds_left(
     # In time by any count: most polls ask for no more.
     if left >= 0 or rows.failed(row.status):
         return left
-    left += runtime.paused_seconds(since, now)
-    return max(left, runtime.downtime.seconds_to_watch(60 * minutes))
+    return left + runtime.maintenance.cached().seconds(since, now)

@@ -58,8 +58,6 @@ class Plane:
         self.management = management.FakeManagement(self.server)
         self.helm = helm.FakeHelm(self.management)
         self.clock = Clock()
-        #: Seconds for which a new conductor has watched it; 0: it begins to.
-        self.watched = 3600.0
         #: What was in line, and has its turn now.
         self.due: list[turns.Work] = []
         self.turns = turns.Turns(1, self.due.append)
@@ -87,8 +85,6 @@ class Plane:
             self.clock,
             lambda: 0.5,
         )
-        if self.watched:
-            made.downtime.watched_seconds(self.clock() - self.watched)
         made.snapshots = _snapshots(made, whole=True)
         made.health_snapshots = _snapshots(made, whole=False)
         made.failure_display = 0.0
@@ -105,7 +101,5 @@ def _snapshots(
     made: runtime.Runtime, *, whole: bool
 ) -> shared_reads.SharedReads:
     """Return reads that are not shared with later polls."""
-    read = made.downtime.recorded(
-        reads.Reader(made.management, whole=whole).read
-    )
+    read = reads.Reader(made.management, whole=whole).read
     return shared_reads.SharedReads(read, 0, 0, gathering=0)

@@ -63,6 +63,18 @@ class ParsedTest(base.BaseTestCase):
         )
         self.assertEqual(((1.0, 2.0), (-math.inf, 9.0)), state.spans(9.0))
 
+    def test_the_seconds_of_freezes_count_from_a_moment_on(self) -> None:
+        now = maintenance.Freeze("x", 80.0)
+        for state, since, seconds in (
+            (maintenance.State(), 0.0, 0.0),
+            (maintenance.State("u", now), 0.0, 20.0),
+            (maintenance.State("u", now), 90.0, 10.0),
+            (maintenance.State("u", None, ((1.0, 3.0), (5.0, 9.0))), 2.0, 5.0),
+            (maintenance.State("u", now, ((70.0, 75.0),)), 72.0, 23.0),
+            (maintenance.State("u", maintenance.Freeze("x")), 60.0, 40.0),
+        ):
+            self.assertEqual(seconds, state.seconds(since, 100.0))
+
 
 class ReadTest(base.BaseTestCase):
     def setUp(self) -> None:

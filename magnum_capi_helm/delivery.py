@@ -2,25 +2,25 @@
 
 """Deliver kubeconfigs to the operator's web server.
 
-1. A poll calls :func:`notice` for a cluster that is complete. It sends no
-   request; a thread of its own does the rest.
-2. The thread looks at a cluster when the poll saw the end of an operation or
-   another address of the API, else every ``delivery_check_interval`` seconds.
-3. It reads the kubeconfig that Cluster API keeps in ``<release>-kubeconfig``,
-   and the record of the last delivery in ``<release>-delivery``.
+1. A health poll of a cluster that has been complete ends with
+   :func:`deliver`. It sends no request unless the cluster is due: after this
+   process held the cluster's Lease, after a change of the API's address, else
+   every ``delivery_check_interval`` seconds.
+2. One poll of a process delivers at a time; the others leave it to their next
+   poll. A server that does not answer pauses all of them for a minute.
+3. The poll reads the record of the last delivery in ``<release>-delivery``,
+   and the kubeconfig that Cluster API keeps in ``<release>-kubeconfig``.
 4. Address, CA and client certificate make a fingerprint. If the record has
    the same one and was accepted, nothing is to be done.
 5. If the fingerprint is another one, a new record follows. Its id is made of
    the id before it and the fingerprint.
-6. A new record is written under the cluster's Lease, after the row was read
-   again: a cluster that is being deleted gets none.
+6. Magnum's row is read again: a cluster that is being deleted gets no record.
 7. Before a conductor sends, it writes the time of the next try into the
    record. The API server refuses this to a second conductor.
 8. The message is signed as Standard Webhooks describes and sent by HTTPS, to
    a server whose certificate is trusted.
 9. An answer 2xx is written down. Anything else is logged once and tried
    again: after 30 seconds, then twice as long each time, up to an hour.
-10. While the server does not answer at all, one cluster at a time is tried.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import dataclasses
 import datetime
-import functools
 import hmac
 import json
-import math
 import socket
 import ssl
 from typing import Any
@@ -43,7 +41,6 @@ import yaml
 
 from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime
-from magnum_capi_helm import schedules
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
@@ -57,150 +54,155 @@ from magnum_capi_helm.operations import operation as operations
 
 LOG = log.getLogger(__name__)
 
-#: Scope of problems that all clusters share.
-_ALL = ("", "")
-#: Seconds until the next look at a cluster that had to wait.
+#: Seconds for a connection to the server, and for its answer: a health poll
+#: waits for both.
+_TIMEOUT = (2.0, 3.0)
+#: Seconds within which a process that starts looks at each cluster: another
+#: process may have left a delivery.
+_FIRST = 300.0
+#: Seconds until the next look at a cluster that could not be delivered.
 _SOON = 60.0
-#: Time-outs that one POST may take, with some to spare.
-_TIMEOUTS = 3
-
-#: Errors that pass by themselves, or that the polls report.
-_QUIET = (
-    errors.Conflict,
-    errors.Frozen,
-    errors.LeaseHeld,
-    errors.ManagementUnreachable,
-)
+#: Seconds without a try after the server did not answer.
+_PAUSE = 60.0
 
 
 class NotDeliveredError(errors.CapiHelmError):
-    """The receiver did not accept a kubeconfig.
-
-    :param away: it does not answer, and would not for another cluster
-    """
+    """The server did not accept a kubeconfig."""
 
     retriable = True
 
-    def __init__(self, text: str, *, away: bool) -> None:
-        super().__init__(text)
-        self.away = away
+
+class AwayError(NotDeliveredError):
+    """The server does not answer, or is not trusted, for any cluster."""
 
 
-def notice(operation: operations.Operation, *, now: bool = False) -> None:
-    """Have the kubeconfig of a cluster delivered if it is due.
+#: Errors that pass by themselves, or that the polls report.
+_QUIET = (errors.Conflict, errors.Frozen, errors.ManagementUnreachable)
 
-    Returns at once, sends no request and raises nothing.
 
-    :param now: an operation has just ended: look at the cluster
+def deliver(operation: operations.Operation) -> None:
+    """Deliver the kubeconfig of a cluster if it is due; raise nothing.
+
+    The server delays the poll by 5 seconds at most.
     """
-    if not conf.delivery_enabled():
+    row, rt, scope = operation.cluster, operation.runtime, operation.scope
+    address = row.api_address
+    if not (conf.delivery_enabled() and address and _is_ready(row)):
         return
-    row, jobs = operation.cluster, operation.runtime.deliveries
-    jobs.request(_ALL, "", functools.partial(_log_settings, jobs))
-    if row.api_address and _was_complete(row.status):
-        job = functools.partial(_run, operation, row.api_address)
-        jobs.request(operation.scope, row.api_address, job, now=now)
+    if rt.api_addresses.setdefault(scope, address) != address:
+        rt.api_addresses[scope] = address
+        rt.deliveries.set_due(scope, 0.0)
+    if not rt.deliveries.is_due(scope, _FIRST):
+        return
+    receiver = runtime.receiver()
+    # While another poll delivers, this cluster is left to its next poll.
+    if not receiver.turn.acquire(blocking=False):
+        return
+    try:
+        if rt.clock() >= receiver.paused_until:
+            _try(operation, receiver)
+    finally:
+        receiver.turn.release()
 
 
-def _was_complete(status: str | None) -> bool:
-    """Return whether a cluster has been ready and is not being deleted."""
-    action = rows.action(status)
+def _is_ready(row: Any) -> bool:
+    """Return whether a cluster has been complete and is not deleted."""
+    action = rows.action(row.status)
     return action != "DELETE" and (
-        action != "CREATE" or status == rows.Status.CREATE_COMPLETE
+        action != "CREATE" or row.status == rows.Status.CREATE_COMPLETE
     )
 
 
-def _log_settings(jobs: schedules.BackgroundJobs) -> schedules.Outcome:
-    """Log once in a process whether the options can be used."""
-    problem = ""
+def _try(operation: operations.Operation, receiver: runtime.Receiver) -> None:
+    """Look at a kubeconfig, and send it if need be; log a problem once."""
+    rt, scope = operation.runtime, operation.scope
+    of_all, problem, uuid = "", "", operation.cluster.uuid
+    rt.undelivered.setdefault(scope, "")
+    rt.deliveries.set_due(scope, _SOON)
     try:
-        LOG.info("Kubeconfigs are delivered to %s", conf.delivery().receiver)
-    except errors.NotConfigured as error:
-        problem = str(error)
-    if problem:
-        _log_for_all(jobs, problem)
-    return schedules.Outcome(math.inf)
-
-
-def _log_for_all(jobs: schedules.BackgroundJobs, problem: str) -> None:
-    if jobs.is_new_problem(_ALL, problem):
-        LOG.error("No kubeconfig is delivered: %s", problem)
-
-
-def _run(operation: operations.Operation, address: str) -> schedules.Outcome:
-    """Deliver a kubeconfig if it is due; log a new problem once.
-
-    :param address: the address of the Kubernetes API in the poll's row
-    """
-    jobs, uuid = operation.runtime.deliveries, operation.cluster.uuid
-    for_all = False
-    if not jobs.server.is_over(_ALL):
-        return schedules.Outcome(_SOON)
-    try:
-        return _deliver(operation, address, conf.delivery())
+        rt.deliveries.set_due(scope, _look(operation, conf.delivery()))
     except _QUIET as error:
         LOG.debug("Delivery of cluster %s waits: %s", uuid, error)
-        return schedules.Outcome(_SOON, pending=True)
-    except errors.NotConfigured as error:
-        for_all, problem = True, str(error)
-    except NotDeliveredError as error:
-        for_all, problem = error.away, str(error)
+    except (AwayError, errors.NotConfigured) as error:
+        of_all = str(error)
     except errors.CapiHelmError as error:
         problem = str(error)
+    except Exception as error:
+        # The text of an unexpected error may quote a secret.
+        problem = f"unexpected {type(error).__name__}"
     # Not inside "except": oslo.log would append the exception again.
-    if for_all:
-        _log_for_all(jobs, problem)
-    elif jobs.is_new_problem(operation.scope, problem):
+    if of_all:
+        receiver.paused_until = rt.clock() + _PAUSE
+        if of_all != receiver.problem:
+            receiver.problem = of_all
+            LOG.error("No kubeconfig is delivered: %s", of_all)
+    if problem and problem != rt.undelivered.get(scope):
+        rt.undelivered[scope] = problem
         LOG.warning("Cluster %s is not delivered: %s", uuid, problem)
-    return schedules.Outcome(_SOON, pending=True)
 
 
-def _deliver(
-    operation: operations.Operation, address: str, settings: conf.Delivery
-) -> schedules.Outcome:
-    """Deliver a kubeconfig if it is due.
+def _look(operation: operations.Operation, settings: conf.Delivery) -> float:
+    """Send the kubeconfig if the record says so.
 
-    :raises NotDeliveredError: the receiver did not accept it
+    :returns: seconds until the next look
+    :raises NotDeliveredError: the server did not accept it
     :raises CapiHelmError: a Secret could not be read or written
     """
-    rt, namespace = operation.runtime, operation.namespace
-    jobs, release = rt.deliveries, operation.release
-    stored = rt.management.get(
-        kinds.SECRET, namespace, names.delivery(release)
+    rt, row, release = operation.runtime, operation.cluster, operation.release
+    stored, secret = (
+        rt.management.get(kinds.SECRET, operation.namespace, name)
+        for name in (names.delivery(release), names.kubeconfig(release))
     )
     before = None if stored is None else delivery_record.read(stored)
-    secret = rt.management.get(
-        kinds.SECRET, namespace, names.kubeconfig(release)
-    )
     if secret is None:
         # Cluster API has not made it yet.
-        return schedules.Outcome(_SOON, pending=True)
-    admin = kubeconfig.administrator(secret)
-    now, uuid = jobs.wall(), operation.cluster.uuid
-    looks = delivery_record.fingerprint(address, admin.ca, admin.certificate)
-    record = delivery_record.following(before, uuid, looks, now)
-    if record.delivered:
-        interval = settings.interval * (0.75 + jobs.spread() / 2)
-        return schedules.Outcome(interval, pending=False)
-    if (wait := record.wait(now)) > 0:
-        return schedules.Outcome(wait, pending=True)
-    # Before anything is written: a message that can't be made is no try.
-    body = message(operation.cluster, address, record, admin)
-    claimed = record.claimed(now, _TIMEOUTS * settings.timeout, jobs.spread())
-    if record is before:
-        rt.maintenance.check()
-        written = _write(operation, stored, claimed)
-    else:
-        with operation.lock() as locked:
-            row = locked.row
-            # A poll that was late has an old address.
-            if locked.deleting or row.api_address != address:
-                return schedules.Outcome(_SOON, pending=False)
-            written = _write(operation, stored, claimed)
-    _send(operation, settings, claimed, body)
-    accepted = dataclasses.replace(claimed, delivered=jobs.wall())
+        return _SOON
+    admin, now = kubeconfig.administrator(secret), rt.wall()
+    looks = delivery_record.fingerprint(
+        row.api_address, admin.ca, admin.certificate
+    )
+    record = delivery_record.following(before, row.uuid, looks, now)
+    if not record.delivered:
+        if (wait := record.wait(now)) > 0:
+            return wait
+        # Before anything is written: a message that can't be made is no try.
+        body = message(row, record, admin)
+        fresh = rows.fresh(operation.context, row)
+        if (
+            fresh is None
+            or not _is_ready(fresh)
+            or fresh.api_address != row.api_address
+        ):
+            return _SOON
+        _send(operation, settings, stored, record.claimed(now), body)
+    rt.undelivered.pop(operation.scope, None)
+    return settings.interval
+
+
+def _send(
+    operation: operations.Operation,
+    settings: conf.Delivery,
+    stored: client.Object | None,
+    claimed: delivery_record.Record,
+    body: bytes,
+) -> None:
+    """Send a message once, between two writes of its record.
+
+    :param stored: the Secret of the record, as it was read
+    :raises Conflict: another conductor sends it
+    :raises NotDeliveredError: the server did not accept it
+    """
+    operation.runtime.maintenance.check()
+    written = _write(operation, stored, claimed)
+    now = operation.runtime.wall()
+    headers = signature(settings.keys, claimed.id, now, body)
+    with runtime.meter().measure(metrics.DELIVERY):
+        post(settings, headers, body)
+    runtime.receiver().problem = ""
+    text = "The kubeconfig of cluster %s is delivered: %s, %s"
+    LOG.info(text, operation.cluster.uuid, claimed.id, claimed.event)
+    accepted = dataclasses.replace(claimed, delivered=now)
     _write(operation, written, accepted)
-    return schedules.Outcome(settings.interval, pending=False)
 
 
 def _write(
@@ -213,46 +215,12 @@ def _write(
     :param stored: the Secret of the record, as it was read
     :raises Conflict: another conductor has changed it since
     """
-    management = operation.runtime.management
-    data = record.to_secret()
+    management, data = operation.runtime.management, record.to_secret()
     if stored is not None:
         return management.replace(kinds.SECRET, {**stored, "data": data})
     name, labels = names.delivery(operation.release), operation.object_labels
-    return management.create(
-        kinds.SECRET,
-        encoding.secret(operation.namespace, name, labels, data),
-    )
-
-
-def _send(
-    operation: operations.Operation,
-    settings: conf.Delivery,
-    claimed: delivery_record.Record,
-    body: bytes,
-) -> None:
-    """Send a message once.
-
-    :raises NotDeliveredError: the receiver did not accept it
-    """
-    jobs = operation.runtime.deliveries
-    headers = signature(settings.keys, claimed.id, jobs.wall(), body)
-    try:
-        with runtime.meter().measure(metrics.DELIVERY):
-            post(settings, headers, body)
-    except NotDeliveredError as error:
-        if error.away:
-            jobs.server.record_failure(_ALL)
-        raise
-    jobs.server.forget(_ALL)
-    jobs.is_new_problem(_ALL, "")
-    jobs.is_new_problem(operation.scope, "")
-    uuid = operation.cluster.uuid
-    LOG.info(
-        "The kubeconfig of cluster %s is delivered: %s, %s",
-        uuid,
-        claimed.id,
-        claimed.event,
-    )
+    made = encoding.secret(operation.namespace, name, labels, data)
+    return management.create(kinds.SECRET, made)
 
 
 # The message
@@ -260,11 +228,11 @@ def _send(
 
 def message(
     row: Any,
-    address: str,
     record: delivery_record.Record,
     credential: kubeconfig.Administrator,
 ) -> bytes:
     """Return the body of a delivery, as JSON."""
+    name, address = row.name or row.uuid, row.api_address
     content = {
         "delivery_id": record.id,
         "event": record.event,
@@ -276,7 +244,7 @@ def message(
         "api_address": address,
         "kubeconfig_user": "admin",
         "kubeconfig_expires_at": _iso(credential.expires),
-        "kubeconfig": _kubeconfig(row.name or row.uuid, address, credential),
+        "kubeconfig": _kubeconfig(name, address, credential),
     }
     return json.dumps(content).encode()
 
@@ -349,6 +317,7 @@ def post(
     not followed. No exception quotes the body or the URL.
 
     :raises NotDeliveredError: the answer was not a 2xx
+    :raises AwayError: there was none
     """
     with requests.Session() as session:
         session.trust_env = False
@@ -361,7 +330,7 @@ def post(
                     "User-Agent": "magnum-capi-helm",
                     **headers,
                 },
-                timeout=(settings.timeout, settings.timeout),
+                timeout=_TIMEOUT,
                 verify=settings.ca_file or True,
                 allow_redirects=False,
                 stream=True,
@@ -371,29 +340,24 @@ def post(
             # Not chained: its text has the URL, and its request the body.
             failure = _failure(settings, error)
             raise failure from None
-    if 300 <= status < 400:
-        raise NotDeliveredError(
-            f"{settings.receiver} answered with a redirect ({status}), which "
-            "is not followed: set [capi_helm] delivery_url to where it leads",
-            away=False,
-        )
     if not 200 <= status < 300:
-        raise NotDeliveredError(
-            f"{settings.receiver} answered {status}", away=False
-        )
+        hint = ""
+        if status in range(300, 400):
+            hint = ", a redirect, which the driver does not follow"
+        raise NotDeliveredError(f"{settings.receiver} answered {status}{hint}")
 
 
 def probe(settings: conf.Delivery) -> None:
     """Check the receiver's certificate; nothing is sent.
 
-    :raises NotDeliveredError: it does not answer, or is not trusted
+    :raises AwayError: it does not answer, or is not trusted
     """
     trusted = settings.ca_file or certifi.where()
     context = ssl.create_default_context(cafile=trusted)
     address = (settings.host, settings.port)
     try:
         with (
-            socket.create_connection(address, settings.timeout) as plain,
+            socket.create_connection(address, sum(_TIMEOUT)) as plain,
             context.wrap_socket(plain, server_hostname=settings.host),
         ):
             pass
@@ -402,17 +366,14 @@ def probe(settings: conf.Delivery) -> None:
         raise failure from None
 
 
-def _failure(settings: conf.Delivery, error: Exception) -> NotDeliveredError:
+def _failure(settings: conf.Delivery, error: Exception) -> AwayError:
     """Return an error without the URL and the body."""
     if untrusted := errors.certificate_problem(error):
         trusted = settings.ca_file or "the CAs that requests trusts"
-        return NotDeliveredError(
+        return AwayError(
             f"the certificate of {settings.receiver} is not trusted, and "
             f"nothing was sent: {untrusted} (by {trusted}; see [capi_helm] "
-            "delivery_ca_file)",
-            away=True,
+            "delivery_ca_file)"
         )
-    return NotDeliveredError(
-        f"{settings.receiver} does not answer ({errors.reason(error)})",
-        away=True,
-    )
+    why = errors.reason(error)
+    return AwayError(f"{settings.receiver} does not answer ({why})")

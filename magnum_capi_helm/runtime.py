@@ -169,6 +169,10 @@ class Runtime:
         self.faults = location.PerRelease[Faults]()
         #: Sessions with credentials of clusters, while faults are asked for.
         self.fault_sessions = location.PerRelease[Any]()
+        #: Addresses of the Kubernetes API in the last polls' rows.
+        self.api_addresses = location.PerRelease[str]()
+        #: Releases whose kubeconfig is to be delivered, with the problem.
+        self.undelivered = location.PerRelease[str]()
 
     def _add_results_of_operations(self) -> None:
         #: API groups whose objects helm applies in another version than the
@@ -189,8 +193,10 @@ class Runtime:
         self.ages = schedules.AgeTracker(clock)
         #: Held by the cluster whose certificates this process renews.
         self.renewal_lock = schedules.ExpiringLock(_RENEWAL, clock)
-        #: Deliveries of kubeconfigs.
-        self.deliveries = schedules.BackgroundJobs(clock, spread)
+        #: Looks at kubeconfigs that may have to be delivered.
+        self.deliveries = schedules.Schedule(clock, spread)
+        #: Seconds since 1970: conductors share the time of the next try.
+        self.wall: Callable[[], float] = time.time
 
     def _shared_reads(
         self, whole: bool, max_age: float, again: float
@@ -225,9 +231,10 @@ class Runtime:
                 each.forget(scope)
 
     def invalidate(self, scope: Scope) -> None:
-        """Judge a release again: something is about to change it."""
+        """Look at a release again: something is about to change it."""
         self.status_cache.forget(scope)
         self.health_cache.forget(scope)
+        self.deliveries.set_due(scope, 0.0)
 
 
 class ManagementClusterCache:
@@ -299,6 +306,18 @@ class ManagementClusterCache:
         self._errors[name] = (self.clock() + self._PAUSE, error)
 
 
+class Receiver:
+    """The receiver of kubeconfigs, as a process knows it."""
+
+    def __init__(self) -> None:
+        #: Held by the poll that delivers.
+        self.turn = threading.Lock()
+        #: In monotonic seconds.
+        self.paused_until = 0.0
+        #: The last problem of the options or the receiver that was logged.
+        self.problem = ""
+
+
 class _Process:
     """Objects that all runtimes of a process share."""
 
@@ -306,6 +325,7 @@ class _Process:
         self.lock = threading.RLock()
         self.runtimes: dict[str, Runtime] = {}
         self.cache = ManagementClusterCache()
+        self.receiver = Receiver()
 
     @functools.cached_property
     def configured(self) -> tuple[config.ManagementCluster, ...]:
@@ -373,6 +393,11 @@ def settings_of(name: str) -> config.ManagementCluster:
 def cache() -> ManagementClusterCache:
     """Return the cache of locations of this process."""
     return _process.cache
+
+
+def receiver() -> Receiver:
+    """Return the receiver of kubeconfigs, as this process knows it."""
+    return _process.receiver
 
 
 def get(name: str = "") -> Runtime:
@@ -451,7 +476,7 @@ def build(
     meter.gauge(
         metrics.DELIVERIES_PENDING,
         (settings.name,),
-        runtime.deliveries.pending,
+        lambda: len(runtime.undelivered) if conf.delivery_enabled() else None,
     )
     return runtime
 

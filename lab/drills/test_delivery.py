@@ -93,8 +93,9 @@ class DeliveryTest(case.DrillCase):
         self.tell(
             f"the log: {problem.replace(str(self.receiver.port), '...')}"
         )
-        # The log may have said so of another cluster.
-        self.until(lambda: self._secret() is not None, 120)
+        # The log may have said so of another cluster, and each try that fails
+        # pauses all clusters.
+        self.until(lambda: self._secret() is not None, 300)
         self.first = self.kept()
         self.assertEqual("cluster.ready", self.first.event)
         self.assertNotIn("POST", self.receiver.answers())

@@ -256,7 +256,6 @@ class Delivery:
     :param keys: the keys that sign, the one in use first
     :param ca_file: empty: the CAs that requests trusts
     :param user: user of the kubeconfig
-    :param timeout: seconds for a connection, and for an answer
     :param interval: seconds between two looks for a change
     """
 
@@ -266,7 +265,6 @@ class Delivery:
     keys: tuple[bytes, ...] = dataclasses.field(repr=False)
     ca_file: str
     user: str
-    timeout: float
     interval: float
 
     @property
@@ -295,7 +293,6 @@ def delivery() -> Delivery:
             keys=read_keys(group.delivery_key_file),
             ca_file=_ca_file(group.delivery_ca_file),
             user=group.delivery_user,
-            timeout=group.delivery_timeout,
             interval=float(group.delivery_check_interval),
         )
     except cfg.ConfigFileValueError as error:
@@ -307,21 +304,14 @@ def _delivery_host(url: str) -> tuple[str, int]:
 
     Errors do not quote the URL, because its path may be a secret.
     """
-    allowed = (
-        "give https://host[:port]/path, without user, password and fragment"
-    )
     try:
         parts = parse.urlsplit(url)
         port = 443 if parts.port is None else parts.port
     except ValueError:
         parts, port = parse.urlsplit(""), 0
-    if parts.scheme != "https":
-        scheme = errors.shown(parts.scheme)
-        raise errors.NotConfigured(
-            f"[capi_helm] delivery_url has the scheme {scheme}: {allowed}"
-        )
     if (
-        not parts.hostname
+        parts.scheme != "https"
+        or not parts.hostname
         or not port
         or "@" in parts.netloc
         or parts.fragment
@@ -329,7 +319,8 @@ def _delivery_host(url: str) -> tuple[str, int]:
         or " " in url
     ):
         raise errors.NotConfigured(
-            f"[capi_helm] delivery_url is not a URL to send to: {allowed}"
+            "[capi_helm] delivery_url is not a URL to send to: give "
+            "https://host[:port]/path, without user, password and fragment"
         )
     return parts.hostname, port
 

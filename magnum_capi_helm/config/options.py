@@ -371,14 +371,6 @@ OPTIONS: list[cfg.Opt] = [
         help="User of the kubeconfig that is sent. admin: the administrator "
         "of the cluster, from the kubeconfig that Cluster API makes.",
     ),
-    cfg.FloatOpt(
-        "delivery_timeout",
-        default=10.0,
-        min=0.1,
-        max=60.0,
-        help="Seconds to wait for a connection to the receiver, and again "
-        "for its answer.",
-    ),
     cfg.IntOpt(
         "delivery_check_interval",
         default=3600,

@@ -10,7 +10,7 @@ A cluster with the autoscaler needs a GET of its own every few minutes.
    is that of the poll before.
 2. Judge the health. Save addresses, versions and the autoscaler's counts.
 3. Reconcile a cluster that failed; renew certificates of a healthy one.
-4. Have the kubeconfig delivered, and check the application credential.
+4. Check the application credential, and deliver the kubeconfig.
 """
 
 from __future__ import annotations
@@ -92,8 +92,9 @@ def _poll(operation: operations.Operation) -> health.Health:
             text = "No new certificates for cluster %s: %s"
             with magnum_errors.logged(LOG, text, cluster.uuid):
                 renew.begin_in_time(operation, objects)
-    delivery.notice(operation)
-    return validity.add_to_health(runtime, cluster, result)
+    result = validity.add_to_health(runtime, cluster, result)
+    delivery.deliver(operation)
+    return result
 
 
 def _judge(

@@ -26,7 +26,6 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import delivery
 from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.cloud import certificates
@@ -269,9 +268,6 @@ def reconcile_under_lease(operation: operations.Operation) -> None:
     """
     with operation.lock() as locked:
         _reconcile_locked(locked)
-    if operation.cluster.status.endswith("_COMPLETE"):
-        # Not before: the delivery needs the Lease as well.
-        delivery.notice(operation, now=True)
 
 
 def _reconcile_locked(locked: operations.Locked) -> None:

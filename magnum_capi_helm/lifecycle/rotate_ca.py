@@ -34,7 +34,6 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import delivery
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
@@ -399,7 +398,6 @@ def _use_new_ca(
     locked.runtime.management.delete(
         kinds.SECRET, locked.namespace, names.kubeconfig(locked.release)
     )
-    delivery.notice(locked.operation, now=True)
 
 
 def _restart_autoscaler(locked: operations.Locked) -> None:

@@ -48,18 +48,12 @@ class Record:
     not_before: float = 0.0
     delivered: float = 0.0
 
-    def claimed(self, now: float, at_least: float, jitter: float) -> Record:
-        """Return the record while a conductor sends it.
-
-        :param at_least: seconds that sending may take
-        :param jitter: a number from 0 to 1
-        """
+    def claimed(self, now: float) -> Record:
+        """Return the record while a conductor sends it."""
         doubled: float = _FIRST_PAUSE * 2 ** min(self.attempts, 16)
-        pause = min(doubled, _LONGEST_PAUSE) * (0.75 + jitter / 2)
+        pause = min(doubled, _LONGEST_PAUSE)
         return dataclasses.replace(
-            self,
-            attempts=self.attempts + 1,
-            not_before=now + max(pause, at_least),
+            self, attempts=self.attempts + 1, not_before=now + pause
         )
 
     def wait(self, now: float) -> float:
@@ -116,17 +110,9 @@ def read(secret: Mapping[str, Any]) -> Record:
     """
     try:
         head = encoding.read_plain(secret["data"][_KEY])
-        if head["format"] != _FORMAT:
+        if head.pop("format") != _FORMAT:
             raise ValueError
-        return Record(
-            id=str(head["id"]),
-            event=str(head["event"]),
-            looks=str(head["looks"]),
-            created=float(head["created"]),
-            attempts=int(head["attempts"]),
-            not_before=float(head["not_before"]),
-            delivered=float(head["delivered"]),
-        )
+        return Record(**head)
     except encoding.DAMAGED as error:
         # Not chained: errors quote the text that they read.
         raise errors.ManagementError(

@@ -91,9 +91,8 @@ class Plane:
         made.lease_wait = made.command_lease_wait = 0.0
         made.status_cache = schedules.PollCache(60.0, self.clock, lambda: 0.5)
         made.credential_checks = schedules.Schedule(self.clock, lambda: 1.0)
-        made.deliveries = schedules.BackgroundJobs(
-            self.clock, lambda: 0.0, lambda work: work(), self.clock.wall
-        )
+        made.deliveries = schedules.Schedule(self.clock, lambda: 0.0)
+        made.wall = self.clock.wall
         return made
 
 

@@ -29,17 +29,17 @@ WANTED = (
 
 #: Option, value, and what is said of it.
 WRONG: list[tuple[str, Any, str]] = [
-    ("delivery_url", "http://a.test", f"has the scheme 'http': {GOOD}"),
-    ("delivery_url", "portal.test/hook", f"has the scheme '': {GOOD}"),
-    ("delivery_url", "https://", "is not a URL to send to"),
-    ("delivery_url", "https:///hook", "is not a URL to send to"),
-    ("delivery_url", "https://u:p@a.test/", "is not a URL to send to"),
-    ("delivery_url", "https://a.test/#x", "is not a URL to send to"),
-    ("delivery_url", "https://a.test:0/", "is not a URL to send to"),
-    ("delivery_url", "https://a.test/a b", "is not a URL to send to"),
-    ("delivery_url", "https://a.test/\u00e9", "is not a URL to send to"),
-    ("delivery_url", "https://a.test:port/", "has the scheme ''"),
-    ("delivery_url", "https://[::1/", "has the scheme ''"),
+    ("delivery_url", "http://a.test", GOOD),
+    ("delivery_url", "portal.test/hook", GOOD),
+    ("delivery_url", "https://", GOOD),
+    ("delivery_url", "https:///hook", GOOD),
+    ("delivery_url", "https://u:p@a.test/", GOOD),
+    ("delivery_url", "https://a.test/#x", GOOD),
+    ("delivery_url", "https://a.test:0/", GOOD),
+    ("delivery_url", "https://a.test/a b", GOOD),
+    ("delivery_url", "https://a.test/\u00e9", GOOD),
+    ("delivery_url", "https://a.test:port/", GOOD),
+    ("delivery_url", "https://[::1/", GOOD),
     ("delivery_key_file", "", "is empty"),
     ("delivery_ca_file", "/nowhere", "can't be used: No such file"),
 ]
@@ -78,7 +78,6 @@ class SettingsTest(base.BaseTestCase):
                 keys=(b"0" * 32,),
                 ca_file=ca,
                 user="admin",
-                timeout=10.0,
                 interval=3600.0,
             ),
             conf.delivery(),
@@ -121,8 +120,8 @@ class SettingsTest(base.BaseTestCase):
         self.assertIn("limited", str(error))
 
     def test_errors_of_oslo_config_are_translated(self) -> None:
-        error = self.refused_file("delivery_timeout = 600")
-        self.assertIn("delivery_timeout", str(error))
+        error = self.refused_file("delivery_check_interval = 5")
+        self.assertIn("delivery_check_interval", str(error))
 
     def refused_file(self, line: str) -> errors.NotConfigured:
         """Return why a configuration file with this line is refused."""

@@ -55,6 +55,11 @@ class DeliveryCase(base.FlowTestCase):
         self.administrator(*self.credential, self.ca.pem)
         return row
 
+    def ready(self) -> Any:
+        """Create a cluster; the first health poll after that delivers."""
+        self.created()
+        return self.health_poll()
+
     def complete(
         self, template: dict[str, Any] | None = None, **fields: Any
     ) -> Any:
@@ -82,14 +87,23 @@ class DeliveryCase(base.FlowTestCase):
         self.plane.clock.advance(seconds)
         self.health_poll()
 
-    def notice(self, row: Any, rt: runtime.Runtime | None = None) -> None:
-        """Let a poll with this row end, on this conductor or another."""
-        rt = rt or self.plane.runtime()
-        delivery.notice(operation.Operation(self.admin, row, rt), now=True)
+    def poll_elsewhere(self, row: Any) -> runtime.Runtime:
+        """Another conductor's health poll, which began with this row, ends."""
+        self.restart()
+        rt = runtime.get()
+        delivery.deliver(operation.Operation(self.admin, row, rt))
+        return rt
 
     def restart(self, holder: str = "conductor-2") -> None:
         """Another conductor goes on, with nothing in memory."""
+        runtime.reset()
         base.install(self, self.plane.runtime(holder))
+
+    def asked(self) -> bool:
+        """Return whether a health poll now asks for the record."""
+        self.management.requests.clear()
+        self.health_poll()
+        return SECRET in {each.name for each in self.management.requests}
 
     def secret(self) -> dict[str, Any] | None:
         """The driver's own record."""

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from typing import Any
 
 from magnum.conductor.handlers import ca_conductor
 from oslotest import base as oslotest_base
 import yaml
 
 from magnum_capi_helm import delivery
+from magnum_capi_helm import runtime
 from magnum_capi_helm import schedules
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
@@ -24,7 +24,7 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 class ReadyTest(delivery_case.DeliveryCase):
     def test_a_cluster_is_delivered_when_its_create_is_complete(self) -> None:
-        self.created()
+        self.ready()
         [found] = self.receiver.received
         body = found.json
         config = yaml.safe_load(body.pop("kubeconfig"))
@@ -49,7 +49,7 @@ class ReadyTest(delivery_case.DeliveryCase):
         self.assertEqual("/hook", found.path)
 
     def test_it_is_delivered_once_in_many_polls_of_conductors(self) -> None:
-        self.created()
+        self.ready()
         for _ in range(3):
             self.later()
             self.restart()
@@ -59,7 +59,7 @@ class ReadyTest(delivery_case.DeliveryCase):
     def test_a_rotation_of_the_cas_is_delivered_when_the_new_one_signs(
         self,
     ) -> None:
-        self.created()
+        self.ready()
         place = (
             kinds.SECRET,
             base.NAMESPACE,
@@ -73,6 +73,13 @@ class ReadyTest(delivery_case.DeliveryCase):
         self.administrator(*self.credential, pki.Authority("new").pem)
         self.later(60.0)
         self.assertEqual(2, len(self.receiver.received))
+
+    def test_a_health_poll_delivers_and_a_status_poll_does_not(self) -> None:
+        self.created()
+        self.poll()
+        self.assertEqual([], self.receiver.received)
+        self.health_poll()
+        self.assertEqual(1, len(self.receiver.received))
 
     def test_one_that_was_complete_before_is_delivered_too(self) -> None:
         self.complete()
@@ -90,7 +97,7 @@ class ReadyTest(delivery_case.DeliveryCase):
     def test_the_administrator_s_credential_is_sent_and_not_kept(
         self,
     ) -> None:
-        self.created()
+        self.ready()
         certificate, key = self.credential
         self.assertEqual(
             {"client-certificate-data": certificate, "client-key-data": key},
@@ -99,7 +106,7 @@ class ReadyTest(delivery_case.DeliveryCase):
         self.assertEqual({"delivery.json"}, self.keys())
 
     def test_the_record_goes_with_the_cluster(self) -> None:
-        self.created()
+        self.ready()
         self.assertIsNotNone(self.secret())
         self.delete()
         self.capi.finish()
@@ -112,7 +119,7 @@ class OnceTest(delivery_case.DeliveryCase):
 
     def test_a_refused_delivery_is_sent_again_by_the_same_id(self) -> None:
         self.receiver.answers = [500]
-        self.created()
+        self.ready()
         self.assertEqual("CREATE_COMPLETE", self.row().status)
         self.later(20)
         self.assertEqual(1, len(self.receiver.received), "too early")
@@ -125,7 +132,7 @@ class OnceTest(delivery_case.DeliveryCase):
 
     def test_another_conductor_goes_on_by_the_same_id(self) -> None:
         self.receiver.answers = [503, 503]
-        self.created()
+        self.ready()
         self.restart()
         self.later(60)
         self.restart("conductor-3")
@@ -138,7 +145,7 @@ class OnceTest(delivery_case.DeliveryCase):
 
     def test_pauses_double_up_to_an_hour(self) -> None:
         self.receiver.answers = [500] * 99
-        self.created()
+        self.ready()
         for _ in range(12):
             self.later(3601)
         pause = self.record().not_before - self.record().created
@@ -168,26 +175,25 @@ class OnceTest(delivery_case.DeliveryCase):
 
     def test_while_one_conductor_sends_no_other_one_does(self) -> None:
         self.complete()
-        row, other = self.row(), self.plane.runtime("conductor-2")
+        row, others = self.row(), []
 
         def poll_elsewhere() -> None:
             self.receiver.meanwhile = lambda: None
-            self.notice(row, other)
+            others.append(self.poll_elsewhere(row))
 
         self.receiver.meanwhile = poll_elsewhere
         self.health_poll()
         self.assertEqual(1, len(self.receiver.received))
-        self.assertEqual(1, other.deliveries.pending())
+        self.assertEqual([1], [len(each.undelivered) for each in others])
 
     def test_of_two_that_find_it_due_one_sends_it(self) -> None:
         self.receiver.answers = [500]
-        self.created()
-        row, other = self.row(), self.plane.runtime("conductor-2")
-        before = self.management.before
+        self.ready()
+        row, before = self.row(), self.management.before
 
         def just_before_the_write() -> None:
             self.management.before = before
-            self.notice(row, other)
+            self.poll_elsewhere(row)
 
         def verbs() -> list[str]:
             return [
@@ -221,7 +227,7 @@ class AdministratorTest(delivery_case.DeliveryCase):
 
     def test_a_record_of_a_limited_user_is_followed(self) -> None:
         """Earlier commits of 2.0 sent a user with fewer rights by default."""
-        self.created()
+        self.ready()
         found = self.secret()
         assert found is not None
         sent = dataclasses.replace(self.record(), looks="of another user")
@@ -240,7 +246,7 @@ class ChangesTest(delivery_case.DeliveryCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created()
+        self.ready()
 
     def events(self) -> list[str]:
         """Return the events of all requests."""
@@ -328,10 +334,9 @@ class CostTest(delivery_case.DeliveryCase):
 
     def test_nothing_is_asked_for_and_made_while_it_is_off(self) -> None:
         self.option("delivery_url", "")
-        self.created()
+        self.ready()
         self.later()
-        asked = {each.name for each in self.management.requests}
-        self.assertNotIn(delivery_case.SECRET, asked)
+        self.assertFalse(self.asked())
         self.assertIsNone(self.secret())
         self.assertEqual([], self.receiver.received)
         self.assertEqual([], self.warnings())
@@ -339,26 +344,43 @@ class CostTest(delivery_case.DeliveryCase):
     def test_a_poll_asks_no_more_than_without_when_nothing_is_due(
         self,
     ) -> None:
-        self.created()
+        self.ready()
         self.later()
         on = self.requests()
         self.option("delivery_url", "")
         self.assertEqual(self.requests(), on)
 
-    def test_a_poll_waits_for_no_receiver(self) -> None:
+    def test_a_poll_waits_for_no_other_that_delivers(self) -> None:
         self.complete()
-        begun: list[Any] = []
-        rt = self.plane.runtime()
-        slow = schedules.BackgroundJobs(
-            self.plane.clock, lambda: 0.0, begun.append
-        )
-        rt.deliveries = slow
-        base.install(self, rt)
+        with runtime.receiver().turn:
+            self.assertFalse(self.asked())
         self.health_poll()
-        self.assertEqual([], self.receiver.received)
-        [work] = begun
-        work()
         self.assertEqual(1, len(self.receiver.received))
+
+    def test_a_conductor_that_starts_looks_within_five_minutes(self) -> None:
+        self.complete()
+        rt = runtime.get()
+        rt.deliveries = schedules.Schedule(self.plane.clock, lambda: 0.5)
+        self.assertFalse(self.asked())
+        self.later(149)
+        self.assertEqual([], self.receiver.received)
+        self.later(2)
+        self.assertEqual(1, len(self.receiver.received))
+
+    def test_an_operation_of_this_process_is_a_reason_to_look(self) -> None:
+        self.ready()
+        self.assertFalse(self.asked())
+        self.rotate()
+        self.assertTrue(self.asked())
+        self.assertFalse(self.asked())
+
+    def test_clusters_that_are_to_be_delivered_are_counted(self) -> None:
+        self.receiver.answers = [500]
+        self.ready()
+        scope = (base.NAMESPACE, base.RELEASE)
+        self.assertEqual({scope}, set(runtime.get().undelivered))
+        self.later(60)
+        self.assertEqual({}, runtime.get().undelivered)
 
 
 class HeadersTest(oslotest_base.BaseTestCase):

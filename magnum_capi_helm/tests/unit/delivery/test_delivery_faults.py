@@ -9,6 +9,8 @@ import time
 
 import fixtures
 
+from magnum_capi_helm import delivery
+from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
@@ -27,7 +29,7 @@ class RefusedTest(delivery_case.DeliveryCase):
         certificate = "".join(stranger.signed("receiver", host=True))
         bad = self.useFixture(endpoint.Endpoint(certificate))
         self.option("delivery_url", bad.url)
-        self.created()
+        self.ready()
         self.later()
         self.assertEqual([], bad.received)
         [line] = self.warnings()
@@ -44,28 +46,28 @@ class RefusedTest(delivery_case.DeliveryCase):
         certificate = "".join(pki.trusted().signed("elsewhere.test"))
         bad = self.useFixture(endpoint.Endpoint(certificate))
         self.option("delivery_url", bad.url)
-        self.created()
+        self.ready()
         self.assertEqual([], bad.received)
         self.assertIn("mismatch", self.warnings()[0])
 
     def test_a_receiver_that_has_a_good_one_at_last_gets_it(self) -> None:
         self.option("delivery_ca_file", self.file("ca", pki.Authority().pem))
-        self.created()
+        self.ready()
         self.option("delivery_ca_file", self.file("ca", pki.trusted().pem))
         self.later()
         self.assertEqual(1, len(self.receiver.received))
 
     def test_a_redirect_is_not_followed(self) -> None:
         self.receiver.answers = [307]
-        self.created()
+        self.ready()
         self.assertEqual(["/hook"], [e.path for e in self.receiver.received])
         [line] = self.warnings()
-        self.assertIn("answered with a redirect (307)", line)
+        self.assertIn("answered 307, a redirect, which", line)
         self.assertFalse(self.record().delivered)
 
     def test_a_problem_is_logged_once(self) -> None:
         self.receiver.answers = [500, 500, 500]
-        self.created()
+        self.ready()
         for _ in range(2):
             self.later()
         self.assertEqual(3, len(self.receiver.received))
@@ -83,16 +85,12 @@ class RefusedTest(delivery_case.DeliveryCase):
         self.option("delivery_url", "https://127.0.0.1:1/hook")
         self.complete()
         self.health_poll()
-        first = self.record().attempts
-        rt = self.plane.runtime()
-        base.install(self, rt)
-        rt.deliveries.server.record_failure(("", ""))
-        self.management.requests.clear()
-        self.health_poll()
-        asked = {each.name for each in self.management.requests}
-        self.assertNotIn(delivery_case.SECRET, asked)
-        self.assertEqual(first, self.record().attempts)
+        self.option("delivery_url", self.receiver.url)
+        self.move("https://203.0.113.99:6443")
+        self.assertFalse(self.asked())
         self.assertIn("does not answer", self.warnings()[0])
+        self.later(60)
+        self.assertEqual(1, len(self.receiver.received))
 
 
 class HinderedTest(delivery_case.DeliveryCase):
@@ -100,9 +98,9 @@ class HinderedTest(delivery_case.DeliveryCase):
 
     def test_wrong_options_are_logged_once_and_delay_no_poll(self) -> None:
         self.option("delivery_key_file", "/nowhere/key")
-        row = self.created()
+        row = self.ready()
         self.assertEqual("CREATE_COMPLETE", row.status)
-        self.assertEqual("HEALTHY", self.health_poll().health_status)
+        self.assertEqual("HEALTHY", row.health_status)
         self.later()
         self.assertEqual(
             [
@@ -114,17 +112,16 @@ class HinderedTest(delivery_case.DeliveryCase):
         )
         self.assertIsNone(self.secret())
 
-    def test_wrong_options_are_logged_by_the_first_poll(self) -> None:
+    def test_a_wrong_url_is_not_logged(self) -> None:
         self.option("delivery_url", "http://portal.test/secret-path")
-        self.create()
-        self.health_poll()
+        self.ready()
         [line] = self.warnings()
-        self.assertIn("delivery_url has the scheme 'http'", line)
+        self.assertIn("delivery_url is not a URL to send to", line)
         self.assertNotIn("secret-path", self.log.output)
 
     def test_a_key_is_read_again_for_each_delivery(self) -> None:
         self.receiver.answers = [500]
-        self.created()
+        self.ready()
         other = "d2hzZWMgaXMgbm90IGEgc2VjcmV0LCBpcyBpdD8hISE="
         self.file("key", f"whsec_{other}\n{delivery_case.KEY}\n")
         self.later(60)
@@ -160,18 +157,33 @@ class HinderedTest(delivery_case.DeliveryCase):
 
     def test_a_retry_waits_for_the_end_of_a_maintenance_too(self) -> None:
         self.receiver.answers = [500]
-        self.created()
+        self.ready()
         self.plane.runtime().maintenance.freeze("x", "op@host", time.time())
         self.later(60)
         self.assertEqual(1, len(self.receiver.received))
 
-    def test_it_waits_for_the_lease_of_another_operation(self) -> None:
+    def test_another_operation_does_not_delay_it(self) -> None:
         self.complete()
         with self.busy():
             self.health_poll()
-            self.assertEqual([], self.receiver.received)
-        self.later(61)
         self.assertEqual(1, len(self.receiver.received))
+
+    def test_an_unexpected_error_fails_no_poll_and_is_not_quoted(self) -> None:
+        self.useFixture(
+            fixtures.MockPatchObject(
+                delivery, "message", side_effect=KeyError("canary")
+            )
+        )
+        self.assertEqual("HEALTHY", self.ready().health_status)
+        self.assertEqual(
+            [
+                f"WARNING Cluster {base.UUID} is not delivered: unexpected "
+                "KeyError"
+            ],
+            self.warnings(),
+        )
+        self.assertNotIn("canary", self.log.output)
+        self.assertFalse(runtime.receiver().turn.locked())
 
     def test_sending_holds_no_lease(self) -> None:
         self.complete()
@@ -189,30 +201,22 @@ class HinderedTest(delivery_case.DeliveryCase):
         self.complete()
         late = self.row()
         self.delete()
-        self.notice(late)
+        self.poll_elsewhere(late)
         self.capi.finish()
         self.poll()
-        self.notice(late)
+        self.poll_elsewhere(late)
         self.assertIsNone(self.secret())
         self.assertIsNone(
             self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
         )
         self.assertEqual([], self.receiver.received)
 
-    def test_a_delete_mark_on_the_lease_is_enough(self) -> None:
-        self.complete()
-        rt = self.plane.runtime()
-        rt.leases.mark_deleted(base.NAMESPACE, base.RELEASE)
-        self.notice(self.row(), rt)
-        self.assertIsNone(self.secret())
-        self.assertEqual([], self.receiver.received)
-
     def test_a_late_poll_does_not_bring_an_old_address_back(self) -> None:
-        self.created()
+        self.ready()
         late = self.row()
         self.move("https://203.0.113.99:6443")
         self.health_poll()
-        self.notice(late)
+        self.poll_elsewhere(late)
         self.assertEqual(2, len(self.receiver.received))
 
     def test_damaged_secrets_are_named_and_not_quoted(self) -> None:
@@ -244,7 +248,7 @@ class CanaryTest(delivery_case.DeliveryCase):
             logger.setLevel(logging.DEBUG)
         self.option("delivery_url", f"{self.receiver.url}/path-canary")
         self.receiver.answers = [500, 302]
-        self.created()
+        self.ready()
         secrets = [delivery_case.KEY, self.credential[1]]
         self.later()
         self.later()

@@ -88,7 +88,6 @@ class ReceiverTest(base.BaseTestCase):
             keys=keys,
             ca_file=str(self.ca),
             user="admin",
-            timeout=30.0,
             interval=60.0,
         )
         content = json.dumps(

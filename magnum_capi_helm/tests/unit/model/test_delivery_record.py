@@ -78,16 +78,14 @@ class RecordTest(base.BaseTestCase):
         found = FIRST
         pauses = []
         for _ in range(9):
-            found = found.claimed(0.0, 1.0, 0.5)
+            found = found.claimed(0.0)
             pauses.append(found.not_before)
         self.assertEqual(
             [30, 60, 120, 240, 480, 960, 1920, 3600, 3600], pauses
         )
         self.assertEqual(9, found.attempts)
-        self.assertEqual(22.5, FIRST.claimed(0.0, 1.0, 0.0).not_before)
-        self.assertEqual(180.0, FIRST.claimed(0.0, 180.0, 0.0).not_before)
         many = dataclasses.replace(FIRST, attempts=10_000)
-        self.assertEqual(3600.0, many.claimed(0.0, 1.0, 0.5).not_before)
+        self.assertEqual(3600.0, many.claimed(0.0).not_before)
 
     def test_a_clock_that_was_wrong_puts_nothing_off_for_long(self) -> None:
         waits = dataclasses.replace(FIRST, not_before=5000.0)
@@ -98,7 +96,7 @@ class RecordTest(base.BaseTestCase):
     def test_what_was_written_is_read(self) -> None:
         for each in (
             FIRST,
-            FIRST.claimed(1.0, 2.0, 0.5),
+            FIRST.claimed(1.0),
             dataclasses.replace(FIRST, delivered=1001.0),
             delivery_record.following(None, "u-1", "looks", 1000.0),
         ):

@@ -242,8 +242,6 @@ _KEY_PREFIX = b"whsec_"
 _SHORTEST, _LONGEST = 24, 64
 #: Bytes of a key file: two keys and their prefixes are 184.
 _KEY_FILE = 1024
-#: The new key and the former one.
-_MOST_KEYS = 2
 #: Modes that a key file must not have: any for others, write for a group.
 _TOO_OPEN = stat.S_IRWXO | stat.S_IWGRP
 
@@ -352,44 +350,32 @@ def read_keys(path: str) -> tuple[bytes, ...]:
             f"{_KEY_OPTION} is empty: name a file with the key that signs "
             "kubeconfigs for delivery_url"
         )
+    option, keys = f"{_KEY_OPTION} {path}", []
     try:
         mode = os.stat(path).st_mode
         # Opening a pipe would wait for a writer.
-        if not stat.S_ISREG(mode):
-            raise _key_error(path, "is not a regular file")
-        if mode & _TOO_OPEN:
-            raise _key_error(
-                path,
-                f"has mode {stat.S_IMODE(mode):04o}: give one that others "
-                "can't read and a group can't write, 0600 or 0640",
+        if not stat.S_ISREG(mode) or mode & _TOO_OPEN:
+            raise errors.NotConfigured(
+                f"{option} has mode {stat.S_IMODE(mode):04o}: give a regular "
+                "file that others can't read and a group can't write, with "
+                "mode 0600 or 0640"
             )
         with open(path, "rb") as stream:
-            lines = stream.read(_KEY_FILE).split()
+            for line in stream.read(_KEY_FILE).split():
+                text = line.removeprefix(_KEY_PREFIX)
+                keys.append(base64.b64decode(text, validate=True))
     except OSError as error:
-        raise _key_error(path, f"can't be read: {error.strerror}") from None
-    if not 1 <= len(lines) <= _MOST_KEYS:
-        raise _key_error(
-            path,
-            f"has {len(lines)} keys: give one, or the new one and the former "
-            "one, each in a line of its own",
-        )
-    return tuple(_delivery_key(path, line) for line in lines)
-
-
-def _delivery_key(path: str, text: bytes) -> bytes:
-    try:
-        key = base64.b64decode(text.removeprefix(_KEY_PREFIX), validate=True)
+        why = error.strerror
+        raise errors.NotConfigured(f"{option} can't be read: {why}") from None
     except ValueError:
-        key = b""
-    if not _SHORTEST <= len(key) <= _LONGEST:
+        keys.clear()
+    if len(keys) not in (1, 2) or not all(
+        _SHORTEST <= len(each) <= _LONGEST for each in keys
+    ):
         # Not quoted: it may be a key.
-        raise _key_error(
-            path,
-            f"has no key: give {_SHORTEST} to {_LONGEST} bytes in base64, "
-            "such as the output of openssl rand -base64 32",
+        raise errors.NotConfigured(
+            f"{option} has no key: give one, or the new one and the former "
+            f"one, each in a line of its own, of {_SHORTEST} to {_LONGEST} "
+            "bytes in base64, such as the output of openssl rand -base64 32"
         )
-    return key
-
-
-def _key_error(path: str, why: str) -> errors.NotConfigured:
-    return errors.NotConfigured(f"{_KEY_OPTION} {path} {why}")
+    return tuple(keys)

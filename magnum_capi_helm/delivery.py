@@ -56,7 +56,7 @@ LOG = log.getLogger(__name__)
 
 #: Seconds for a connection to the server, and for its answer: a health poll
 #: waits for both.
-_TIMEOUT = (2.0, 3.0)
+_TIMEOUT = (3.0, 7.0)
 #: Seconds within which a process that starts looks at each cluster: another
 #: process may have left a delivery.
 _FIRST = 300.0
@@ -83,7 +83,7 @@ _QUIET = (errors.Conflict, errors.Frozen, errors.ManagementUnreachable)
 def deliver(operation: operations.Operation) -> None:
     """Deliver the kubeconfig of a cluster if it is due; raise nothing.
 
-    The server delays the poll by 5 seconds at most.
+    The server delays the poll by 10 seconds at most.
     """
     row, rt, scope = operation.cluster, operation.runtime, operation.scope
     address = row.api_address
@@ -120,7 +120,10 @@ def _try(operation: operations.Operation, receiver: runtime.Receiver) -> None:
     rt.undelivered.setdefault(scope, "")
     rt.deliveries.set_due(scope, _SOON)
     try:
-        rt.deliveries.set_due(scope, _look(operation, conf.delivery()))
+        wait = _look(operation, conf.delivery())
+        # Another thread may have made it due since the look began.
+        if not rt.deliveries.is_due(scope, _SOON):
+            rt.deliveries.set_due(scope, wait)
     except _QUIET as error:
         LOG.debug("Delivery of cluster %s waits: %s", uuid, error)
     except (AwayError, errors.NotConfigured) as error:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+from typing import Any
+from unittest import mock
 
 from magnum.conductor.handlers import ca_conductor
 from oslotest import base as oslotest_base
@@ -371,6 +373,23 @@ class CostTest(delivery_case.DeliveryCase):
         self.ready()
         self.assertFalse(self.asked())
         self.rotate()
+        self.assertTrue(self.asked())
+        self.assertFalse(self.asked())
+
+    def test_an_operation_that_begins_during_a_look_is_a_reason_to_look(
+        self,
+    ) -> None:
+        self.ready()
+        rt, look = runtime.get(), delivery._look
+
+        def overtaken(*args: Any) -> float:
+            wait = look(*args)
+            rt.invalidate((base.NAMESPACE, base.RELEASE))
+            return wait
+
+        rt.invalidate((base.NAMESPACE, base.RELEASE))
+        with mock.patch.object(delivery, "_look", overtaken):
+            self.assertTrue(self.asked())
         self.assertTrue(self.asked())
         self.assertFalse(self.asked())
 

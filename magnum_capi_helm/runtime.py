@@ -57,8 +57,6 @@ _HEALTH_AGE = 20.0
 _STATUS_REUSED = 300.0
 #: Seconds for which the health of an unchanged cluster is reused.
 _HEALTH_REUSED = 900.0
-#: Seconds for which one cluster may keep others from new certificates.
-_RENEWAL = 3600.0
 #: Seconds after which a release that no poll mentions is forgotten.
 _FORGOTTEN = 7200.0
 #: Polls that decode the objects of their cluster and judge, at a time.
@@ -191,8 +189,6 @@ class Runtime:
         self.backoff = schedules.Backoff(clock)
         self.credential_checks = schedules.Schedule(clock, spread)
         self.ages = schedules.AgeTracker(clock)
-        #: Held by the cluster whose certificates this process renews.
-        self.renewal_lock = schedules.ExpiringLock(_RENEWAL, clock)
         #: Looks at kubeconfigs that may have to be delivered.
         self.deliveries = schedules.Schedule(clock, spread)
         #: Seconds since 1970: conductors share the time of the next try.

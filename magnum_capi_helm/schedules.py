@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 import math
 import random
-import threading
 import time
 from typing import Generic, TypeAlias, TypeVar
 
@@ -103,39 +102,6 @@ class Schedule:
     def forget(self, scope: Scope) -> None:
         """Drop a release that is gone."""
         self._due.pop(scope, None)
-
-
-class ExpiringLock:
-    """A lock that one release holds at a time, for a limited time.
-
-    :param seconds: after which another release gets it: the work of its
-        holder may have died
-    :param clock: monotonic seconds
-    """
-
-    def __init__(
-        self, seconds: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._seconds = seconds
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._holder: Scope | None = None
-        self._until = 0.0
-
-    def acquire(self, scope: Scope) -> bool:
-        """Take the lock if it is free; return whether it was."""
-        with self._lock:
-            now = self._clock()
-            if self._holder is not None and now < self._until:
-                return False
-            self._holder, self._until = scope, now + self._seconds
-            return True
-
-    def release(self, scope: Scope) -> None:
-        """Give the lock back if that release holds it."""
-        with self._lock:
-            if self._holder == scope:
-                self._holder = None
 
 
 class PollCache(Generic[T]):

@@ -48,11 +48,13 @@ class Patch(NamedTuple):
 class Row(NamedTuple):
     """An entry of ``patches.yaml``, which explains the fields.
 
+    :param key: of the value in the map that the field becomes, or empty
     :param patch: its value is that of ``by``, or None
     """
 
     value: str
     charts: versions.Range
+    key: str
     patch: Patch
 
 
@@ -71,9 +73,13 @@ def table() -> tuple[Row, ...]:
 
 
 def _row(
-    value: str, charts: Mapping[str, str], by: Any = None, **more: str
+    value: str,
+    charts: Mapping[str, str],
+    by: Any = None,
+    key: str = "",
+    **more: str,
 ) -> Row:
-    return Row(value, versions.Range(**charts), Patch(value=by, **more))
+    return Row(value, versions.Range(**charts), key, Patch(value=by, **more))
 
 
 def wanted(
@@ -87,7 +93,9 @@ def wanted(
     :param counts: of autoscaled groups whose count helm sets, by their names
     """
     of_table = (
-        row.patch._replace(value=row.patch.value or value)
+        row.patch._replace(
+            value={row.key: value} if row.key else row.patch.value or value
+        )
         for row in table()
         if version in row.charts
         and (value := topic.value_at(values, row.value))

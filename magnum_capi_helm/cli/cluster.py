@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from magnum_capi_helm.credentials import cloud_secret
     from magnum_capi_helm.operations import operation as operations
 
-#: kubeadm's certificates are valid for twice as many days.
-_WITHIN = 180
-
 
 class Rollback(base.Lister):
     """Return a cluster to the release before a failed upgrade.
@@ -227,11 +224,6 @@ class Apply(batch.Batch):
     other value changes. A label without a value gets the template's value
     again. The command replaces machines only with --allow-replacement.
 
-    --certificates: Cluster API replaces the machines of the control plane, one
-    after another, with any chart; workers stay. The quota needs room for one
-    more machine meanwhile. Certificates that expire later than --within stay:
-    a second run does not renew the new certificates.
-
     --cloud-settings: the command writes the cloud's current endpoint, region,
     interface and CAs into the clusters' credentials. The application
     credentials stay, and no machine is replaced. A cluster keeps its CAs
@@ -246,7 +238,7 @@ class Apply(batch.Batch):
         "cluster apply --values-files my-cluster --apply",
         "cluster apply --label api_master_lb_allowed_cidrs=192.0.2.0/24 "
         "my-cluster --apply",
-        "cluster apply --certificates --within 60 --all --apply",
+        "cluster apply --label certificates_expiry_days=60 --all --apply",
         "cluster apply --cloud-settings --all --apply",
     )
 
@@ -276,18 +268,6 @@ class Apply(batch.Batch):
             "(default: refuse)",
         )
         parser.add_argument(
-            "--certificates",
-            action="store_true",
-            help="renew the certificates of control planes before they expire",
-        )
-        parser.add_argument(
-            "--within",
-            type=base.positive,
-            metavar="DAYS",
-            help="renew certificates that expire within this number of "
-            f"days (default: {_WITHIN}, half of kubeadm's time)",
-        )
-        parser.add_argument(
             "--cloud-settings",
             action="store_true",
             help="write the cloud's current endpoint, region, interface and "
@@ -314,12 +294,10 @@ class Apply(batch.Batch):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
         """Return what one cluster gets."""
-        if not (parsed_args.certificates or parsed_args.cloud_settings):
+        if not parsed_args.cloud_settings:
             return self._plan_chart(row, parsed_args)
         if not row.stack_id:
             return batch.Change()
-        if parsed_args.certificates:
-            return _plan_certificates(row, parsed_args.within or _WITHIN)
         keep_old = not parsed_args.only_new_ca
         return _plan_cloud_settings(row, self._access, keep_old)
 
@@ -360,37 +338,22 @@ def _check_options(parsed_args: argparse.Namespace) -> None:
     :raises InvalidInput: nothing to apply was chosen, or two unrelated
         things, or an option of a thing that was not chosen
     """
-    certificates = parsed_args.certificates
     cloud_settings = parsed_args.cloud_settings
     chart = bool(parsed_args.chart_version or parsed_args.values_files)
-    chosen = [chart, bool(parsed_args.label), certificates, cloud_settings]
+    chosen = [chart, bool(parsed_args.label), cloud_settings]
     if chosen.count(True) != 1:
         raise errors.InvalidInput(
             "give one, and only one, of --chart-version VERSION (with or "
-            "without --values-files), --values-files, --label, "
-            "--certificates and --cloud-settings"
+            "without --values-files), --values-files, --label and "
+            "--cloud-settings"
         )
-    if parsed_args.allow_replacement and (certificates or cloud_settings):
+    if parsed_args.allow_replacement and cloud_settings:
         raise errors.InvalidInput(
             "--allow-replacement goes with --chart-version, --values-files "
             "or --label"
         )
-    if parsed_args.within is not None and not certificates:
-        raise errors.InvalidInput("--within goes with --certificates")
     if parsed_args.only_new_ca and not cloud_settings:
         raise errors.InvalidInput("--only-new-ca goes with --cloud-settings")
-
-
-def _plan_certificates(row: Any, days: int) -> batch.Change:
-    """Return the renewal of certificates that expire within so many days."""
-    from magnum_capi_helm.lifecycle import renew
-
-    operation = base.operation(row)
-    return batch.Change(
-        renew.plan(operation, days).detail,
-        make=lambda: renew.begin(operation, days),
-        unfinished=lambda: renew.pending(operation),
-    )
 
 
 def _plan_cloud_settings(

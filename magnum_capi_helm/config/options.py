@@ -310,18 +310,6 @@ OPTIONS: list[cfg.Opt] = [
         help="The same for a cluster without the reloader, whose users "
         "restart the pods.",
     ),
-    cfg.IntOpt(
-        "renew_certificates_days",
-        default=0,
-        min=0,
-        max=300,
-        help="Renew the certificates of a control plane if they expire "
-        "within this number of days. Cluster API replaces the machines of "
-        "the control plane, as with `magnum-capi-helm cluster apply "
-        "--certificates`. Each process of magnum-conductor renews one "
-        "cluster at a time. The driver leaves clusters with the label "
-        "certificates_expiry_days to Cluster API. 0: never.",
-    ),
     cfg.StrOpt(
         "region_name",
         default="",

@@ -4,9 +4,9 @@
 
 A MachineHealthCheck replaces unhealthy machines. Machines of the control plane
 are also replaced before their certificates expire: kubeadm makes them for a
-year and renews them only with an upgrade. No chart up to 0.27.0 has a value
-for ``KubeadmControlPlane.spec.rolloutBefore``; for those charts there is
-:mod:`magnum_capi_helm.lifecycle.renew`.
+year and renews them only with an upgrade. ``patches.yaml`` sets
+``KubeadmControlPlane.spec.rolloutBefore``, for which no chart up to 0.27.0
+has a value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Auto-healing")
 
@@ -136,14 +135,7 @@ DAYS = CERTIFICATES.label(
     help="Replace the machines of the control plane, one by one, this many "
     "days before their certificates expire. kubeadm's certificates are valid "
     "for a year; an upgrade also renews them.",
+    former=("renew_certificates_days",),
     becomes=("controlPlane.certificatesExpiryDays",),
-    charts=(versions.Range(since="0.28.0"),),
 )
-
-
-def _renewal_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
-    applies = versions.applies(DAYS.charts, cluster.chart.version)
-    return topic.changed(cluster.labels, DAYS) if applies else {}
-
-
-CERTIFICATES.leaves = _renewal_leaves
+CERTIFICATES.leaves = lambda cluster: topic.changed(cluster.labels, DAYS)

@@ -25,11 +25,13 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import health
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
@@ -211,6 +213,28 @@ def observe_all(operation: operations.Operation) -> ObservedState:
     """
     snapshot = operation.runtime.snapshots.read(operation.scope)
     return judge(operation, snapshot, read_all=True)
+
+
+def check_settled(state: ObservedState) -> None:
+    """Refuse a cluster that is busy, or whose machines may not come up.
+
+    :raises NotSupported: it is not complete and healthy
+    """
+    row = state.row
+    reason = "" if row.status.endswith("_COMPLETE") else str(row.status)
+    if not reason and not state.verdict.complete:
+        reason = state.verdict.reason
+    status = health.health(state.view).status
+    if not reason and status != health.HEALTHY:
+        reason = status
+    # The row also has the check of the credential.
+    if not reason and row.health_status == health.UNHEALTHY:
+        reason = health.UNHEALTHY
+    if reason:
+        raise errors.NotSupported(
+            "only a complete and healthy cluster gets other machines, and "
+            f"this one is not: {reason}"
+        )
 
 
 def judge(

@@ -10,7 +10,7 @@ Images and flavors may be deleted: the cluster's values have their names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import copy
 import dataclasses
 from typing import Any
@@ -59,10 +59,10 @@ def change(
     old = before.labels
     if old is None:
         old = requested_labels.own_labels(current.row)
-    new, names = dict(old), set()
+    new, labels = dict(old), []
     for name, text in asked.items():
         label = _changeable(name, text)
-        names.add(label.name)
+        labels.append(label)
         for each in (label.name, *label.aliases):
             new.pop(each, None)
         if text is not None:
@@ -74,12 +74,13 @@ def change(
         sessions.project_session(release.runtime.management, release.scope)
     )
     _remember(current, cloud)
-    built = upgrade_plan.build_values(current, new, cloud, names)
+    names = {each.name for each in labels}
     result = upgrade_rules.keep_fields(
         _patched(
             before.values,
             upgrade_plan.build_values(current, old, cloud),
-            built,
+            upgrade_plan.build_values(current, new, cloud, names),
+            [path for each in labels for path in each.becomes],
         ),
         before.values,
         before.chart.version,
@@ -140,13 +141,25 @@ def _changeable(name: str, text: str | None) -> Any:
 
 
 def _patched(
-    applied: topic.Values, old: topic.Values, new: topic.Values
+    applied: topic.Values,
+    old: topic.Values,
+    new: topic.Values,
+    paths: Iterable[str],
 ) -> topic.Values:
-    """Return the applied values with the difference between two others."""
+    """Return the applied values with the difference between two others.
+
+    :param paths: of the labels. With the same default of the operator the
+        two do not differ there, and the cluster may be older
+    """
     result = copy.deepcopy(applied)
     patch = _difference(old, new)
     patch.pop(_GROUPS, None)
     values.overlay(result, patch)
+    for path in paths:
+        value, there = topic.value_at(new, path), topic.value_at(result, path)
+        # Other labels and files of the operator have a part in maps and lists.
+        if not isinstance(value or there, Mapping | list):
+            topic.put(result, path, value)
     old_items, new_items = map(release_change.items_by_name, (old, new))
     for name, item in release_change.items_by_name(result).items():
         if name in new_items:

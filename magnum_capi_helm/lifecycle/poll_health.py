@@ -9,7 +9,7 @@ A cluster with the autoscaler needs a GET of its own every few minutes.
 1. Read the objects. If neither the row nor an object has changed, the health
    is that of the poll before.
 2. Judge the health. Save addresses, versions and the autoscaler's counts.
-3. Reconcile a cluster that failed; renew certificates of a healthy one.
+3. Reconcile a cluster that failed.
 4. Check the application credential, and deliver the kubeconfig.
 """
 
@@ -28,7 +28,6 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import poll_status
-from magnum_capi_helm.lifecycle import renew
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
@@ -86,12 +85,6 @@ def _poll(operation: operations.Operation) -> health.Health:
             runtime.health_cache.put(operation.scope, looks, result, seconds)
         if rows.failed(cluster.status):
             _continue(operation)
-        elif result.status == health.HEALTHY and cluster.status.endswith(
-            "_COMPLETE"
-        ):
-            text = "No new certificates for cluster %s: %s"
-            with magnum_errors.logged(LOG, text, cluster.uuid):
-                renew.begin_in_time(operation, objects)
     result = validity.add_to_health(runtime, cluster, result)
     delivery.deliver(operation)
     return result

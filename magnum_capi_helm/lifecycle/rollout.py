@@ -28,6 +28,7 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import own_labels
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
@@ -41,6 +42,7 @@ from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
+from magnum_capi_helm.status import replacement
 
 #: Seconds to wait for a helm process: an operator can wait.
 _PATIENCE = 600.0
@@ -104,6 +106,7 @@ def plan(release: releases.Release, order: Order) -> Plan:
             return Plan(version)
         comparison = release_change.compare(release, desired)
     _check_machines(release.release, comparison.changes, order)
+    _check_certificates(release, comparison.objects, order)
     replaced = template_guard.replaced(
         release.release, comparison.before, comparison.after
     )
@@ -168,6 +171,24 @@ def _check_machines(
     if groups and not order.replacing:
         raise errors.NotSupported(
             f"machines would be replaced, in {', '.join(groups)}: "
+            "--allow-replacement lets them be"
+        )
+
+
+def _check_certificates(
+    release: releases.Release,
+    changed: Iterable[releases.Object],
+    order: Order,
+) -> None:
+    """Refuse days of renewal within which certificates expire."""
+    planes = [e for e in changed if e["kind"] == kinds.CONTROL_PLANE.name]
+    if order.replacing or not planes:
+        return
+    objects = release.runtime.snapshots.read(release.scope).decode()
+    if due := replacement.due_machines(objects, planes[0]):
+        raise errors.NotSupported(
+            "Cluster API would replace machines at once, whose certificates "
+            f"expire within that time: {', '.join(due)}. "
             "--allow-replacement lets them be"
         )
 

@@ -44,7 +44,6 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
-from magnum_capi_helm.lifecycle import renew
 from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
@@ -94,7 +93,7 @@ def rotate(operation: operations.Operation) -> None:
         ):
             locked.check_living()
             current = release_change.read(locked)
-            renew.check_settled(observed_state.observe_all(locked))
+            observed_state.check_settled(observed_state.observe_all(locked))
             _check_machines(locked, current)
             rotation = _plan(locked, cluster)
             # Before the rest: polls complete it again if there is no more.

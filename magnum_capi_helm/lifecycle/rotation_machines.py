@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import contextlib
+import time
 
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import renew
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import replacement
@@ -63,12 +63,9 @@ def replace(
             continue
         if len(old) == len(mine):
             after = max(after, (management.date() or 0.0) - _AHEAD)
-        management.patch(
-            kind,
-            locked.namespace,
-            view.name_of(owner),
-            replacement.renewal_patch(owner, renew.timestamp(after)),
-        )
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(after))
+        patch = replacement.renewal_patch(owner, moment)
+        management.patch(kind, locked.namespace, view.name_of(owner), patch)
 
 
 def owners(live: view.View) -> list[tuple[kinds.Kind, view.Object | None]]:

@@ -9,11 +9,12 @@ when ``rolloutBefore`` of the KubeadmControlPlane says so, or for all machines
 that are older than its ``rolloutAfter``. In v1beta2 the two are
 ``rollout.before`` and ``rollout.after``.
 
-A helm revision begins an update, and so does a renewal of certificates. Old
-machines are those that were made before it. Cluster API makes all later
-machines from the wanted templates. The driver compares creation times, all of
-which come from the API server's clock: helm creates the record of a revision
-before it applies any object (``performUpgrade`` in ``pkg/action/upgrade.go``).
+A helm revision begins an update, and so does ``rolloutAfter``, which a CA
+rotation sets. Old machines are those that were made before it. Cluster API
+makes all later machines from the wanted templates. The driver compares
+creation times, all of which come from the API server's clock: helm creates the
+record of a revision before it applies any object (``performUpgrade`` in
+``pkg/action/upgrade.go``).
 
 Cluster API's own counter is not used: a MachineDeployment sums up what its
 MachineSets reported before (``setReplicas`` in
@@ -35,39 +36,19 @@ from typing import Any, NamedTuple
 from magnum_capi_helm.status import machine
 from magnum_capi_helm.status import view
 
-#: Days before the expiry of certificates that only the driver renews.
+#: Days before the expiry of certificates that nothing renews.
 _WARN_BEFORE = 30
 #: The same of those that Cluster API renews in time.
 _WARN_LATE = 7
 _DAY = 86400.0
-_YEAR = 365 * _DAY
-
-
-def certificate_expiry(objects: view.View) -> float | None:
-    """Return when the first certificate expires, as Cluster API reports it.
-
-    :returns: seconds since 1970; None: not reported
-    """
-    return view.timestamp(_first_date(objects)) or None
-
-
-def estimated_expiry(objects: view.View) -> float | None:
-    """Return the expiry; without a report, a year after the creation."""
-    machines = filter(view.created_at, _machines(objects))
-    return min(map(_estimated_expiry, machines), default=None)
-
-
-def _estimated_expiry(machine: view.Object) -> float:
-    reported = view.timestamp(_reported_date(machine))
-    return reported or view.created_at(machine) + _YEAR
 
 
 def expiry_warning(objects: view.View) -> str:
     """Return a warning about certificates that expire soon, or nothing."""
-    automatic = renewed_by_cluster_api(objects.control_plane)
+    automatic = _days_before(objects.control_plane)
     days = _WARN_LATE if automatic else _WARN_BEFORE
     first, now = _first_date(objects), objects.clock.now
-    if not expires_within(certificate_expiry(objects), days, now):
+    if not first or view.timestamp(first) - now > days * _DAY:
         return ""
     verb = "expire" if view.timestamp(first) > now else "expired"
     return (
@@ -76,15 +57,23 @@ def expiry_warning(objects: view.View) -> str:
     )
 
 
-def expires_within(expires: float | None, days: int, now: float) -> bool:
-    """Return whether certificates expire within so many days."""
-    return expires is not None and expires - now <= days * _DAY
+def due_machines(objects: view.View, control_plane: view.Object) -> list[str]:
+    """Return the machines that Cluster API renews at once.
+
+    :param control_plane: with ``rolloutBefore``, still to be applied
+    """
+    until = objects.clock.now + _DAY * _days_before(control_plane)
+    dates = {
+        view.name_of(each): view.timestamp(_date(each))
+        for each in objects.control_plane_machines()
+    }
+    return [name for name, date in dates.items() if 0 < date <= until]
 
 
-def renewed_by_cluster_api(control_plane: view.Object | None) -> bool:
-    """Return whether Cluster API renews them by itself."""
+def _days_before(control_plane: view.Object | None) -> int:
+    """Return the days of ``rolloutBefore``; 0: none."""
     policy = _rollout(control_plane, "before") or {}
-    return bool(policy.get("certificatesExpiryDays"))
+    return int(policy.get("certificatesExpiryDays") or 0)
 
 
 def renewal_time(control_plane: view.Object | None) -> float:
@@ -103,7 +92,7 @@ def _rollout(control_plane: view.Object | None, key: str) -> Any:
 
 
 def outdated_machines(objects: view.View) -> list[str]:
-    """Return the names of machines that a renewal still has to replace."""
+    """Return the names of machines that ``rolloutAfter`` replaces."""
     after = renewal_time(objects.control_plane)
     if not objects.clock.has_passed(after):
         return []
@@ -124,19 +113,18 @@ def renewal_patch(
     return {"spec": {"rollout": {"after": moment}}}
 
 
-def _machines(objects: view.View) -> list[view.Object]:
-    machines = objects.control_plane_machines()
-    return [each for each in machines if not view.deleting(each)]
-
-
-def _reported_date(machine: view.Object) -> str:
-    return str(view.status_of(machine).get("certificatesExpiryDate") or "")
-
-
 def _first_date(objects: view.View) -> str:
     """Return the first valid date that a machine reports, or nothing."""
-    dates = filter(view.timestamp, map(_reported_date, _machines(objects)))
-    return min(dates, key=view.timestamp, default="")
+    dates = (
+        _date(each)
+        for each in objects.control_plane_machines()
+        if not view.deleting(each)
+    )
+    return min(filter(view.timestamp, dates), key=view.timestamp, default="")
+
+
+def _date(obj: view.Object) -> str:
+    return str(view.status_of(obj).get("certificatesExpiryDate") or "")
 
 
 PROGRESS_ANNOTATION = "magnum.openstack.org/progress"

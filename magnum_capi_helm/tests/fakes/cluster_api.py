@@ -274,12 +274,6 @@ class ClusterApi:
             },
         )
 
-    def roll_control_plane(self) -> None:
-        """Machines that are older than asked for are replaced by new ones."""
-        [plane] = self._mine(kinds.CONTROL_PLANE)
-        self._roll(plane, plane["spec"]["rollout"]["after"])
-        self.settle()
-
     def roll(self) -> list[str]:
         """Do that in all groups; their names, where machines were too old."""
         rolled = []

@@ -44,6 +44,8 @@ OVERRIDE = programs.LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
 #: What is gone is that, too.
 #: An annotation of an addon; the lab lets the addon fail with its value.
 ADDON_FAULT = "lab.example.org/fail"
+#: An annotation of a Machine, which Cluster API reads.
+_EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
 _GOING = {"status": "DELETE_IN_PROGRESS"}
 
 
@@ -336,6 +338,21 @@ class LabCase(base.BaseTestCase):
             kinds.OPENSTACK_SERVER,
         ):
             self.look_again(kind, owner)
+
+    def expire_certificates(self, release: str) -> None:
+        """Tell Cluster API that a control plane's certificates end in a month.
+
+        It takes the annotation of a Machine for the date of the certificates.
+        """
+        moment = time.gmtime(time.time() + 30 * 86400)
+        note = {_EXPIRY: time.strftime("%Y-%m-%dT%H:%M:%SZ", moment)}
+        selector = (
+            f"{view.CLUSTER_NAME_LABEL}={release},{view.CONTROL_PLANE_LABEL}"
+        )
+        for each in self.plane.list(kinds.MACHINE, self.namespace, selector):
+            change = {"metadata": {"annotations": note}}
+            name = view.name_of(each)
+            self.plane.patch(kinds.MACHINE, self.namespace, name, change)
 
     # Looking
 

@@ -113,13 +113,16 @@ class DayTwoTest(base.LabCase):
         self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))
 
     def _is_renewed(self, before: dict[str, bool]) -> None:
-        renewal = ("--certificates", "--within", "400", self.uuid)
-        words = ("cluster", "apply", *renewal)
+        label = "certificates_expiry_days=60"
+        words = ("cluster", "apply", "--label", label, self.uuid)
         self.assertEqual("would change", self._line(*words)["Result"])
         line = self._line(*words, "--apply")
         self.assertEqual("changed", line["Result"], str(line))
-        now = self._machines()
+        self.assertEqual(before, self._machines())
+        self.expire_certificates(self.release)
         workers = {name for name, masters in before.items() if not masters}
-        self.assertEqual(workers, before.keys() & now.keys())
+        self.until(
+            lambda: before.keys() & self._machines().keys() == workers, 300
+        )
         row = self.until_status(self.uuid, _DONE)
         self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))

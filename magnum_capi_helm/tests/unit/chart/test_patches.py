@@ -11,6 +11,7 @@ from oslotest import base
 from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.features import api_server
+from magnum_capi_helm.features import healing
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 
@@ -107,6 +108,7 @@ class PatchesTest(base.BaseTestCase):
             api_server.LB_FLAVOR,
             api_server.LB_ZONE,
             api_server.LB_NETWORK,
+            healing.DAYS,
         ):
             [row] = [
                 each
@@ -149,6 +151,19 @@ class PatchesTest(base.BaseTestCase):
                     [{"kind": "OpenStackCluster", "spec": before}], patch
                 ),
             )
+
+    def test_cluster_api_learns_the_days_from_every_chart(self) -> None:
+        plane = {"kind": "KubeadmControlPlane", "spec": {"replicas": 3}}
+        before = {"rolloutBefore": {"certificatesExpiryDays": 60}}
+        for version in (*versions.known_charts(), "0.28.0"):
+            for days, expected in ((60, before), (0, {})):
+                patch = patches.wanted(
+                    {"controlPlane": {"certificatesExpiryDays": days}}, version
+                )
+                self.assertEqual(
+                    ({**plane, "spec": {"replicas": 3, **expected}},),
+                    patches.applied([plane], patch),
+                )
 
     def test_charts_beside_0_26_0_spell_the_rules_right(self) -> None:
         values = {"apiServer": {"loadBalancerProvider": "ovn"}}

@@ -133,8 +133,8 @@ class RolloutCommandTest(rolling.RolloutTestCase):
             error = self.assertRaises(errors.InvalidInput, self.run_it, *words)
             self.assertEqual(
                 "give one, and only one, of --chart-version VERSION (with or "
-                "without --values-files), --values-files, --label, "
-                "--certificates and --cloud-settings",
+                "without --values-files), --values-files, --label and "
+                "--cloud-settings",
                 str(error),
             )
 

@@ -20,8 +20,7 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 _ONE_THING = (
     "give one, and only one, of --chart-version VERSION (with or without "
-    "--values-files), --values-files, --label, --certificates and "
-    "--cloud-settings"
+    "--values-files), --values-files, --label and --cloud-settings"
 )
 _NO_MANAGEMENT_CLUSTER = (
     "there is no management cluster 'east': give one of [capi_helm] "
@@ -105,41 +104,42 @@ _FAILING: dict[str, tuple[int, str]] = {
         "required",
     ),
     "cluster apply --all": (1, _ONE_THING),
-    "cluster apply --label a=b --certificates web": (1, _ONE_THING),
-    "cluster apply --certificates": (
+    "cluster apply --label a=b --cloud-settings web": (1, _ONE_THING),
+    "cluster apply --certificates --all": (
+        2,
+        f"{_BEGIN}cluster apply: error: unrecognized arguments: "
+        "--certificates",
+    ),
+    "cluster apply --values-files": (
         1,
         "give names or UUIDs of clusters, or --project ID, or --all: exactly "
         "one of the three",
     ),
-    "cluster apply --certificates web": (
+    "cluster apply --values-files web": (
         1,
         "cluster web not found: choose one of `openstack coe cluster list`",
     ),
-    "cluster apply --certificates --all --timeout 0": (
+    "cluster apply --values-files --all --timeout 0": (
         2,
         f"{_BEGIN}cluster apply: error: argument --timeout: '0' is not "
         f"allowed: {_COUNT}",
     ),
-    "cluster apply --certificates --all --patience 0": (
+    "cluster apply --values-files --all --patience 0": (
         2,
         f"{_BEGIN}cluster apply: error: argument --patience: '0' is not "
         f"allowed: {_COUNT}",
     ),
-    "cluster apply --certificates --all --at-a-time two": (
+    "cluster apply --values-files --all --at-a-time two": (
         2,
         f"{_BEGIN}cluster apply: error: argument --at-a-time: 'two' is not "
         f"allowed: {_COUNT}",
     ),
-    "cluster apply --cloud-settings --within 3 --all": (
-        1,
-        "--within goes with --certificates",
-    ),
-    "cluster apply --certificates --allow-replacement --all": (
+    "cluster apply --cloud-settings --allow-replacement --all": (
         1,
         "--allow-replacement goes with --chart-version, --values-files or "
         "--label",
     ),
-    "cluster apply --certificates --only-new-ca --all": (
+    "cluster apply --values-files --only-new-ca --all": (
         1,
         "--only-new-ca goes with --cloud-settings",
     ),
@@ -237,7 +237,7 @@ _PRINTING: dict[str, tuple[int, str, str]] = {
     "list -f json": (0, "[]\n", "there are no clusters\n"),
     "chart list": (0, "", "the chart store is empty\n"),
     "chart list -f json": (0, "[]\n", "the chart store is empty\n"),
-    "cluster apply --certificates --all": (0, "", "no cluster was chosen\n"),
+    "cluster apply --values-files --all": (0, "", "no cluster was chosen\n"),
 }
 
 

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from oslotest import base
 
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import healing
-from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -131,28 +129,24 @@ class TypesTest(base.BaseTestCase):
 _LABEL = "certificates_expiry_days"
 
 
-def _cluster(days: str, version: str) -> cluster_spec.Cluster:
-    cluster = specs.cluster({_LABEL: days})
-    chart = dataclasses.replace(cluster.chart, version=version)
-    return dataclasses.replace(cluster, chart=chart)
-
-
 class RenewalTest(base.BaseTestCase):
-    def test_the_chart_is_given_the_days(self) -> None:
+    def test_the_values_have_the_days(self) -> None:
         self.assertEqual(
             {"controlPlane": {"certificatesExpiryDays": 30}},
-            healing.CERTIFICATES.cluster(_cluster("30", "0.28.0")),
+            healing.CERTIFICATES.cluster(specs.cluster({_LABEL: "30"})),
         )
 
-    def test_zero_leaves_it_to_the_chart(self) -> None:
-        self.assertEqual(
-            {}, healing.CERTIFICATES.cluster(_cluster("0", "0.28.0"))
-        )
+    def test_zero_switches_the_renewal_off(self) -> None:
+        for given in ({}, {_LABEL: "0"}):
+            self.assertEqual(
+                {}, healing.CERTIFICATES.cluster(specs.cluster(given))
+            )
 
-    def test_a_chart_without_the_value_is_given_none(self) -> None:
-        """The default may come from the operator: no user asked for it."""
+    def test_the_former_option_is_the_default_of_the_label(self) -> None:
+        [option] = [e for e in conf.label_opts if e.name == _LABEL]
         self.assertEqual(
-            {}, healing.CERTIFICATES.cluster(_cluster("30", "0.27.0"))
+            [("capi_helm", "renew_certificates_days")],
+            [(old.group, old.name) for old in option.deprecated_opts],
         )
 
     def test_as_many_days_as_cluster_api_takes_and_make_sense(self) -> None:

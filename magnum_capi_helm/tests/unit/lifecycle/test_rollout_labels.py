@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pathlib
 from typing import Any
@@ -13,11 +14,13 @@ from magnum.common import exception
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import labels as declarations
 from magnum_capi_helm.model import names
+from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
@@ -26,6 +29,7 @@ _TABLE = (
     pathlib.Path(__file__).parents[4]
     / "doc/source/reference/label-changes.json"
 )
+_PLANE = "cluster.x-k8s.io/control-plane"
 #: Label, value, the value of the chart that it becomes. No machine is
 #: replaced.
 _IN_PLACE = (
@@ -49,6 +53,12 @@ _IN_PLACE = (
         "false",
         "addons.openstack.csiCinder.defaultStorageClass.allowVolumeExpansion",
         False,
+    ),
+    (
+        "certificates_expiry_days",
+        "60",
+        "controlPlane.certificatesExpiryDays",
+        60,
     ),
     (
         "node_drain_timeout",
@@ -148,6 +158,72 @@ class LabelsTest(rolling.RolloutTestCase):
             "v3.31.6, or a later one. It is 'v3.31.5'",
             self.no(labels={"calico_chart_version": "v3.31.5"}),
         )
+
+
+class RenewalTest(rolling.RolloutTestCase):
+    """Cluster API replaces machines before their certificates expire."""
+
+    def days(self) -> object:
+        """The field of the live KubeadmControlPlane."""
+        name = names.control_plane(base.RELEASE)
+        live = self.server.get(kinds.CONTROL_PLANE, base.NAMESPACE, name)
+        assert live is not None
+        spec = live["spec"]
+        rollout = spec.get("rollout", {"before": spec.get("rolloutBefore")})
+        return topic.value_at(rollout, "before.certificatesExpiryDays")
+
+    def test_a_chart_without_the_value_gets_the_field(self) -> None:
+        machines = self.server.list(kinds.MACHINE, base.NAMESPACE)
+        self.assertIsNone(self.days())
+        self.rolled_out(labels={"certificates_expiry_days": "60"})
+        self.assertEqual(60, self.days())
+        self.resize(3)
+        self.settle()
+        self.assertEqual(60, self.days())
+        self.rolled_out(labels={"certificates_expiry_days": "0"})
+        self.assertIsNone(self.days())
+        names_before = {view.name_of(each) for each in machines}
+        machines = self.server.list(kinds.MACHINE, base.NAMESPACE)
+        self.assertLessEqual(names_before, set(map(view.name_of, machines)))
+
+    def test_machines_that_are_due_go_with_permission_alone(self) -> None:
+        machine = self.server.list(kinds.MACHINE, base.NAMESPACE, _PLANE)[0]
+        soon = datetime.datetime.now(datetime.timezone.utc)
+        soon += datetime.timedelta(days=50)
+        status = {"certificatesExpiryDate": f"{soon:%Y-%m-%dT%H:%M:%SZ}"}
+        name = view.name_of(machine)
+        self.server.patch(
+            kinds.MACHINE, base.NAMESPACE, name, {"status": status}
+        )
+        order = {"labels": {"certificates_expiry_days": "60"}}
+        self.assertEqual(
+            "Cluster API would replace machines at once, whose certificates "
+            f"expire within that time: {name}. --allow-replacement lets them "
+            "be",
+            self.no(**order),
+        )
+        self.rolled_out(labels={"certificates_expiry_days": "40"})
+        self.rolled_out(**order, replacing=True)
+        self.assertEqual(60, self.days())
+
+    def test_an_older_cluster_gets_the_default_with_the_label(self) -> None:
+        group, name = conf.labels_group.name, "certificates_expiry_days"
+        conf.CONF.set_override(name, 60, group)
+        self.resize(3)
+        self.settle()
+        self.assertIsNone(self.days())
+        self.rolled_out(labels={name: "60"})
+        self.assertEqual(60, self.days())
+        conf.CONF.clear_override(name, group)
+        self.rolled_out(labels={name: None})
+        self.assertIsNone(self.days())
+
+    def test_an_upgrade_brings_the_default(self) -> None:
+        group = conf.labels_group.name
+        conf.CONF.set_override("certificates_expiry_days", 60, group)
+        self.upgrade(self.row().cluster_template)
+        self.settle()
+        self.assertEqual(60, self.days())
 
 
 class AutoscalerTest(rolling.RolloutTestCase):

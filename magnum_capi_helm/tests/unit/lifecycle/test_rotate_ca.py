@@ -465,6 +465,12 @@ class RefusalTest(RotationTestCase):
         self.assertNotIn(ca_rotation.KEY, self.intent_keys())
 
     def test_a_cluster_that_is_not_healthy(self) -> None:
+        row = self.row()
+        row.health_status = "UNHEALTHY"
+        row.save()
+        self.assert_refused("this one is not: UNHEALTHY")
+
+    def test_a_machine_that_can_not_be_made(self) -> None:
         self.capi.fail_machine("default-worker")
         self.assert_refused("only a complete and healthy cluster")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""When certificates expire, and which machines are still to be replaced."""
+"""Warnings before certificates expire, and machines still to be replaced."""
 
 from __future__ import annotations
 
@@ -40,54 +40,23 @@ def seen(*machines: dict[str, Any], **spec: Any) -> view.View:
     )
 
 
-def day(text: str) -> float:
-    return view.timestamp(f"{text}T00:00:00Z")
-
-
 class ExpiryTest(base.BaseTestCase):
-    def test_the_first_to_expire_counts(self) -> None:
-        for machines, expected in (
-            ((), None),
-            ((machine("a", "2026-01-01"),), None),
-            (
-                (
-                    machine("a", "2026-01-01", "2027-01-01"),
-                    machine("b", "2026-02-01", "2026-12-01"),
-                ),
-                day("2026-12-01"),
-            ),
-            (
-                (
-                    machine("a", "2026-02-01", "2027-02-01"),
-                    machine(
-                        "b", "2025-07-01", "2026-07-01", deletionTimestamp="x"
-                    ),
-                ),
-                day("2027-02-01"),
-            ),
-        ):
-            self.assertEqual(
-                expected, replacement.certificate_expiry(seen(*machines))
-            )
-
-    def test_workers_have_none_that_matters(self) -> None:
+    def test_workers_and_machines_that_go_are_no_reason_to_warn(self) -> None:
         worker = machine("w", "2025-07-01", "2026-07-01", labels={})  # type: ignore[arg-type]
-        self.assertIsNone(replacement.certificate_expiry(seen(worker)))
-
-    def test_what_cluster_api_does_not_say_is_a_year(self) -> None:
-        for machines, expected in (
-            ((), None),
-            ((machine("a", "2026-01-01"),), day("2027-01-01")),
-            ((machine("a", "2026-01-01", "2026-09-01"),), day("2026-09-01")),
-        ):
-            self.assertEqual(
-                expected, replacement.estimated_expiry(seen(*machines))
-            )
+        leaving = machine(
+            "b", "2025-07-01", "2026-07-01", deletionTimestamp="x"
+        )
+        stays = machine("a", "2026-02-01", "2027-02-01")
+        self.assertEqual(
+            "", replacement.expiry_warning(seen(worker, leaving, stays))
+        )
+        self.assertEqual("", replacement.expiry_warning(seen()))
 
     def test_people_are_told_a_month_ahead(self) -> None:
         after = ": an upgrade, or the operator, renews them"
         for expires, expected in (
             ("", ""),
+            ("soon", ""),
             ("2026-07-16", ""),
             (
                 "2026-07-15",
@@ -104,39 +73,19 @@ class ExpiryTest(base.BaseTestCase):
             self.assertEqual(expected, found)
 
     def test_of_what_cluster_api_renews_when_it_did_not(self) -> None:
-        before = {"certificatesExpiryDays": 21}
-        for expires, told in (("2026-06-23", False), ("2026-06-22", True)):
-            only = seen(
-                machine("a", "2025-07-01", expires), rolloutBefore=before
-            )
-            self.assertEqual(told, bool(replacement.expiry_warning(only)))
-
-    def test_near_is_so_many_days_or_fewer(self) -> None:
-        for expires, expected in (
-            (None, False),
-            (day("2026-05-01"), True),
-            (day("2026-07-15"), True),
-            (day("2026-07-16"), False),
-        ):
-            self.assertEqual(
-                expected, replacement.expires_within(expires, 30, NOW)
-            )
+        days = {"certificatesExpiryDays": 21}
+        rows: tuple[dict[str, Any], ...] = (
+            {"rolloutBefore": days},
+            {"rollout": {"before": days}},
+        )
+        for spec in rows:
+            for expires, told in (("2026-06-23", False), ("2026-06-22", True)):
+                only = seen(machine("a", "2025-07-01", expires), **spec)
+                self.assertEqual(told, bool(replacement.expiry_warning(only)))
 
 
 class RolloutTest(base.BaseTestCase):
     """In both versions of Cluster API."""
-
-    def test_cluster_api_may_renew_them_by_itself(self) -> None:
-        days = {"certificatesExpiryDays": 21}
-        for spec, expected in (
-            ({}, False),
-            ({"rolloutBefore": days}, True),
-            ({"rollout": {"before": days}}, True),
-            ({"rollout": {"after": "2026-06-01T00:00:00Z"}}, False),
-        ):
-            found = replacement.renewed_by_cluster_api({"spec": spec})
-            self.assertEqual(expected, found)
-        self.assertFalse(replacement.renewed_by_cluster_api(None))
 
     def test_machines_older_than_asked_for_are_still_to_be_replaced(
         self,
@@ -156,11 +105,13 @@ class RolloutTest(base.BaseTestCase):
 
     def test_it_is_asked_for_in_the_version_that_was_read(self) -> None:
         group = "controlplane.cluster.x-k8s.io"
-        rows: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("v1beta1", {"rolloutAfter": "T"}),
-            ("v1beta2", {"rollout": {"after": "T"}}),
+        day = "2026-06-15T00:00:00Z"
+        rows: tuple[tuple[str, str | None, dict[str, Any]], ...] = (
+            ("v1beta1", day, {"rolloutAfter": day}),
+            ("v1beta2", day, {"rollout": {"after": day}}),
+            ("v1beta2", None, {"rollout": {"after": None}}),
         )
-        for version, expected in rows:
+        for version, moment, expected in rows:
             plane = {"apiVersion": f"{group}/{version}"}
-            found = replacement.renewal_patch(plane, "T")
-            self.assertEqual({"spec": expected}, found)
+            patch = replacement.renewal_patch(plane, moment)
+            self.assertEqual({"spec": expected}, patch)

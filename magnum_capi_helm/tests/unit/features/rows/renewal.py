@@ -6,7 +6,7 @@ from __future__ import annotations
 
 #: label -> (a value that is not its default, what else it needs)
 CHANGES: dict[str, tuple[str, dict[str, str]]] = {
-    "certificates_expiry_days": ("30", {"capi_helm_chart_version": "0.28.0"}),
+    "certificates_expiry_days": ("30", {}),
 }
 
 #: label -> a value that no user may give

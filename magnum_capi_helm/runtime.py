@@ -146,8 +146,8 @@ class Runtime:
         self.verdict_slots = threading.Semaphore(_JUDGES)
         self.create_slots = threading.BoundedSemaphore(_PLANNERS)
 
-        #: When each release was used last, and the UUID of its cluster.
-        self._used = location.PerRelease[tuple[float, str]]()
+        #: When each release was used last.
+        self._used = location.PerRelease[float]()
         self._next_sweep = 0.0
         self._add_timers(spread)
         self._add_results_of_polls(spread)
@@ -161,6 +161,8 @@ class Runtime:
         self.health_cache = schedules.PollCache[health.Health](
             _HEALTH_REUSED, clock, spread
         )
+        #: Clusters that are recorded with an identity of this one.
+        self.located = schedules.PollCache[bool](_STATUS_REUSED, clock, spread)
         self.refusal_cache = schedules.PollCache[str](
             _STATUS_REUSED, clock, spread
         )
@@ -207,14 +209,13 @@ class Runtime:
         deletion shows by nothing else than that no poll comes any more.
         """
         now = self.clock()
-        self._used[location.scope_of(cluster)] = now, cluster.uuid
+        self._used[location.scope_of(cluster)] = now
         if now < self._next_sweep:
             return
         self._next_sweep = now + _FORGOTTEN
-        for scope, (last, uuid_) in list(self._used.items()):
+        for scope, last in list(self._used.items()):
             if now - last >= _FORGOTTEN:
                 self.forget(scope)
-                cache().forget(uuid_)
 
     def forget(self, scope: Scope) -> None:
         """Drop all that this process keeps of a release.
@@ -234,18 +235,13 @@ class Runtime:
 
 
 class ManagementClusterCache:
-    """Cache which management cluster each cluster is on.
-
-    Entries save requests; the database stays authoritative.
+    """The last answers of management clusters: they save requests.
 
     :param clock: monotonic seconds
     """
 
     #: Seconds for which one that did not answer is not asked again.
     _PAUSE = 5.0
-    #: Seconds for which a choice counts; the first poll of a new cluster,
-    #: which records its location, comes sooner.
-    _CHOICE = 600.0
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -253,44 +249,7 @@ class ManagementClusterCache:
         self.identities: dict[str, str] = {}
         #: Identities on which new clusters may be made.
         self.accepted_identities: set[str] = set()
-        self._locations: dict[str, str] = {}
-        self._choices: dict[str, tuple[float, str]] = {}
         self._errors: dict[str, tuple[float, errors.CapiHelmError]] = {}
-
-    def location(self, cluster_uuid: str) -> str | None:
-        """Return the name of the management cluster that a cluster is on."""
-        return self._locations.get(cluster_uuid)
-
-    def set_location(self, cluster_uuid: str, name: str) -> None:
-        """Record the management cluster that a cluster is on."""
-        self._locations[cluster_uuid] = name
-
-    def forget(self, cluster_uuid: str) -> None:
-        """Drop a cluster that is gone or has moved."""
-        self._locations.pop(cluster_uuid, None)
-        self._choices.pop(cluster_uuid, None)
-
-    def record_choice(self, cluster_uuid: str, name: str) -> None:
-        """Record the management cluster that a new cluster goes to."""
-        self._choices[cluster_uuid] = (self.clock() + self._CHOICE, name)
-
-    def choices(self) -> dict[str, str]:
-        """Return recent choices: UUID of the cluster -> name."""
-        now = self.clock()
-        for uuid_, (until, _) in list(self._choices.items()):
-            if now >= until:
-                self._choices.pop(uuid_, None)
-        return {key: name for key, (_, name) in list(self._choices.items())}
-
-    def set_identity(self, name: str, identity: str) -> None:
-        """Record the identity that a management cluster answered.
-
-        If it changed, all locations are dropped.
-        """
-        before = self.identities.get(name)
-        self.identities[name] = identity
-        if before not in (None, identity):
-            self._locations.clear()
 
     def last_error(self, name: str) -> errors.CapiHelmError | None:
         """Return the error of one that must not be asked again yet."""
@@ -387,7 +346,7 @@ def settings_of(name: str) -> config.ManagementCluster:
 
 
 def cache() -> ManagementClusterCache:
-    """Return the cache of locations of this process."""
+    """Return what management clusters answered to this process."""
     return _process.cache
 
 

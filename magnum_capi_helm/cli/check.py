@@ -97,14 +97,12 @@ class Part:
     :param look: returns the text of the line, or several lines; raises an
         error with advice
     :param asks: the check asks a management cluster, and runs for each
-    :param of_several: the check runs only with several management clusters
     :param after: the check that has to succeed before this one
     """
 
     name: str
     look: Callable[[runtime.Runtime], str | Iterable[components.Result]]
     asks: bool = False
-    of_several: bool = False
     after: str = ""
 
 
@@ -119,7 +117,6 @@ def parts() -> tuple[Part, ...]:
         Part("clock", management.check_clock, asks=True),
         Part("maintenance", management.check_maintenance, asks=True),
         Part("permissions", management.check_permissions, asks=True),
-        Part("new clusters", management.describe_placement, of_several=True),
         Part("Cluster API", management.check_api_versions, asks=True),
         Part("availability", management.describe_redundancy, asks=True),
         Part("clean-up", management.describe_cleanup, asks=True),
@@ -148,11 +145,10 @@ def run(names: Sequence[str]) -> Iterator[tuple[str, components.Result]]:
     from magnum_capi_helm import runtime
 
     every = parts()
-    of_each = [each for each in every if each.asks or each.of_several]
+    of_each = [each for each in every if each.asks]
     of_all = [each for each in every if each not in of_each]
     rounds = [*((name, of_each) for name in names), (_ALL, of_all)]
     if list(names) == [""]:
-        every = tuple(each for each in every if not each.of_several)
         rounds = [("", list(every))]
     if problem := _configuration_problem():
         place = rounds[-1][0]

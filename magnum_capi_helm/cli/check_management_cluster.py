@@ -102,7 +102,7 @@ def check_identity(rt: runtime.Runtime) -> str:
                 f"cluster {uid} is configured as {name} as well: keep one of "
                 "the two names in [capi_helm] management_clusters"
             )
-    runtime.cache().set_identity(rt.management_cluster.name, uid)
+    runtime.cache().identities[rt.management_cluster.name] = uid
     return f"cluster {uid}"
 
 
@@ -169,21 +169,6 @@ def check_maintenance(rt: runtime.Runtime) -> str:
             "management-cluster thaw --apply' ends that"
         )
     return "none"
-
-
-def describe_placement(rt: runtime.Runtime) -> str:
-    """Return which new clusters one of several management clusters gets."""
-    options = rt.management_cluster
-    if not options.weight:
-        return "none"
-    limits = []
-    if options.projects:
-        limits.append(f"of projects {', '.join(options.projects)}")
-    if options.zones:
-        limits.append(f"in zones {', '.join(options.zones)}")
-    if options.only_labelled:
-        limits.append("of templates that name it")
-    return f"{' '.join(limits) or 'any'} (weight {options.weight})"
 
 
 def check_permissions(rt: runtime.Runtime) -> str:

@@ -199,30 +199,19 @@ def management_clusters() -> tuple[options.ManagementCluster, ...]:
     return tuple(map(_management_cluster, names))
 
 
-def _management_cluster(
-    name: str,
-) -> options.ManagementCluster:
+def _management_cluster(name: str) -> options.ManagementCluster:
     group = _MANAGEMENT + name
     CONF.register_opts(options.MANAGEMENT_CLUSTER_OPTIONS, group=group)
     option = f"[{group}] kubeconfig_file"
-    try:
-        settings = CONF[group]
-        if not settings.kubeconfig_file:
-            raise errors.NotConfigured(
-                f"[capi_helm] management_clusters names {name}: set {option} "
-                "to its kubeconfig"
-            )
-        return options.ManagementCluster(
-            name=name,
-            kubeconfig=os.path.expanduser(settings.kubeconfig_file),
-            option=option,
-            weight=settings.weight,
-            projects=tuple(settings.projects),
-            zones=tuple(settings.availability_zones),
-            only_labelled=settings.only_labelled,
+    kubeconfig = CONF[group].kubeconfig_file
+    if not kubeconfig:
+        raise errors.NotConfigured(
+            f"[capi_helm] management_clusters names {name}: set {option} to "
+            "its kubeconfig"
         )
-    except cfg.ConfigFileValueError as error:
-        raise errors.NotConfigured(str(error)) from error
+    return options.ManagementCluster(
+        name, os.path.expanduser(kubeconfig), option
+    )
 
 
 def kubeconfig_path() -> str:

@@ -29,9 +29,11 @@ OPTIONS: list[cfg.Opt] = [
         default=[],
         help="Names of the management clusters, if there are several. Each "
         "name has a group [capi_helm_management_<name>], and kubeconfig_file "
-        "above is not used. Add names at any time; keep a name as long as "
-        "its management cluster has clusters. Empty: one management cluster, "
-        "with kubeconfig_file.",
+        "above is not used. The first one that answers and is not frozen "
+        "gets a new cluster, unless the template names one in the label "
+        "capi_management_cluster. Add names at any time; keep a name as long "
+        "as its management cluster has clusters. Empty: one management "
+        "cluster, with kubeconfig_file.",
     ),
     cfg.StrOpt(
         "namespace_prefix",
@@ -377,35 +379,6 @@ MANAGEMENT_CLUSTER_OPTIONS: list[cfg.Opt] = [
         default="",
         help="Kubeconfig of this management cluster. Required.",
     ),
-    cfg.IntOpt(
-        "weight",
-        default=100,
-        min=0,
-        help="Share of new clusters, relative to the weights of the other "
-        "management clusters that accept new clusters: the management cluster "
-        "with the fewest clusters for its weight gets a new cluster. 0: no "
-        "new clusters; existing clusters stay.",
-    ),
-    cfg.ListOpt(
-        "projects",
-        default=[],
-        help="IDs of the projects whose new clusters are created here. "
-        "Empty: all projects.",
-    ),
-    cfg.ListOpt(
-        "availability_zones",
-        default=[],
-        help="Only new clusters whose availability zones are all in this "
-        "list are created here. The labels availability_zone and "
-        "control_plane_availability_zones name a cluster's zones. Empty: any "
-        "zones, or none.",
-    ),
-    cfg.BoolOpt(
-        "only_labelled",
-        default=False,
-        help="Only new clusters whose template names this management cluster "
-        "in the label capi_management_cluster are created here.",
-    ),
 ]
 
 
@@ -416,21 +389,11 @@ class ManagementCluster:
     :param name: empty: the only one, which needs no name
     :param kubeconfig: path of its kubeconfig
     :param option: option with that path, for error messages
-    :param weight: its share of new clusters; 0: it takes none
-    :param projects: IDs of the projects whose clusters it takes; empty: any
-    :param zones: Nova availability zones that its clusters have to name;
-        empty: any, or none
-    :param only_labelled: whether it takes only clusters of templates that
-        name it
     """
 
     name: str
     kubeconfig: str
     option: str
-    weight: int = 100
-    projects: tuple[str, ...] = ()
-    zones: tuple[str, ...] = ()
-    only_labelled: bool = False
 
 
 #: A single one of which nothing is configured.

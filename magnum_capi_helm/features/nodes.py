@@ -422,12 +422,6 @@ def control_plane_zones(
     return tuple(dict.fromkeys(zones))
 
 
-def zones(settings: labels.Values) -> tuple[str, ...]:
-    """Return every zone that the labels of a new cluster name."""
-    named = (*settings[CONTROL_PLANE_ZONES], settings[ZONE])
-    return tuple(dict.fromkeys(filter(None, named)))
-
-
 def server_groups(
     groups: tuple[cluster_spec.NodeGroup, ...],
 ) -> dict[str, str]:

@@ -28,8 +28,8 @@ MANAGEMENT_CLUSTER = MANAGEMENT_CLUSTER_TOPIC.text(
     "capi_management_cluster",
     "the name of a management cluster of this cloud",
     help="Management cluster of new clusters. A change of the label moves no "
-    "existing cluster. Default: any management cluster that accepts new "
-    "clusters.",
+    "existing cluster. Default: the first one of [capi_helm] "
+    "management_clusters that answers and is not frozen.",
     scope=labels.Scope.TEMPLATE,
 )
 

@@ -478,7 +478,6 @@ def _delete(context: Any, row: Any) -> None:
     # Another conductor may have been quicker: Magnum removes a row once.
     elif rows.fresh(context, row) is not None:
         LOG.info("cluster %s is deleted", row.uuid)
-        runtimes.cache().forget(row.uuid)
         row.status = rows.Status.DELETE_COMPLETE
         row.status_reason = None
 

@@ -103,7 +103,6 @@ def accept(context: Any, cluster: Any, accepted: Acceptance) -> None:
     if row is None or row.stack_id != cluster.stack_id:
         raise errors.NotSupported("the cluster changed meanwhile")
     identity.record(rows.all_groups(row), row.stack_id, accepted.record)
-    runtime.cache().forget(row.uuid)
     LOG.info("cluster %s: accepted: %s", row.uuid, accepted.detail)
 
 

@@ -135,8 +135,6 @@ def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
         return False
     actual = read(rt)
     if actual != expected:
-        # An operator may have accepted another one meanwhile.
-        runtime.cache().forget(nodegroups[0].cluster_id)
         raise ElsewhereError(
             "the management cluster is not the one that the cluster was made "
             "on: the operator has to end that, the log says how",
@@ -238,7 +236,7 @@ def read(rt: runtime.Runtime) -> str:
         raise errors.ManagementError(
             "the management cluster has no namespace kube-system"
         )
-    runtime.cache().set_identity(rt.management_cluster.name, uid)
+    runtime.cache().identities[rt.management_cluster.name] = uid
     return uid
 
 
@@ -257,6 +255,7 @@ def verified_on_error(rt: runtime.Runtime, cluster: Any) -> Iterator[None]:
         yield
     except errors.ManagementError as error:
         if isinstance(error, errors.ManagementUnserved) or not error.retriable:
+            rt.located.forget(location.scope_of(cluster))
             check(rt, rows.all_groups(cluster))
         raise
 

@@ -2,10 +2,10 @@
 
 """Choose the management cluster and the namespace of a new cluster.
 
-The template's label and the options of each management cluster say which of
-them take it. Of those, the one with the fewest clusters for its weight comes
-first. A choice is made once, for a create: existing clusters stay where they
-are, and their location is recorded
+The template's label names the management cluster. Without the label, the
+first one of ``[capi_helm] management_clusters`` that answers and is not frozen
+gets the cluster. A choice is made once, for a create: existing clusters stay
+where they are, and their location is recorded
 (:mod:`magnum_capi_helm.management_clusters.identity`).
 
 If the kubeconfig points at the wrong management cluster, creates would succeed
@@ -19,17 +19,12 @@ first made a cluster in it.
 
 from __future__ import annotations
 
-import collections
-from collections.abc import Iterator, Mapping, Sequence
-import dataclasses
 from typing import Any
 
 from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.config import options as config
-from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
@@ -37,7 +32,6 @@ from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -50,175 +44,68 @@ _NAMELESS = "none: this cloud has one management cluster, without a name"
 _NAMED = 3
 
 
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """The properties of a new cluster that decide its location.
-
-    :param zones: every availability zone that it names
-    :param label: the management cluster that its template names
-    """
-
-    project: str
-    zones: tuple[str, ...] = ()
-    label: str = ""
-
-
 def choose(cluster: Any) -> runtime.Runtime:
     """Return the runtime to make a new cluster with.
 
-    With several management clusters it answers and is not frozen.
-
     :param cluster: with its template; nothing was made for it
-    :raises InvalidInput: no management cluster takes it
-    :raises CapiHelmError: none of those that take it answers, or all of
-        them are frozen
+    :raises LabelError: the template names one that does not exist
+    :raises CapiHelmError: the first one's error: none of several answers and
+        is not frozen
     """
-    configured = runtime.configured()
-    request = _request(cluster, configured)
-    if len(configured) == 1:
-        return runtime.get(ranked(configured, request, {})[0].name)
+    names = runtime.names()
+    label = template.MANAGEMENT_CLUSTER.name
+    if wanted := (cluster.cluster_template.labels or {}).get(label):
+        if wanted not in names:
+            allowed = " or ".join(filter(None, names)) or _NAMELESS
+            raise errors.LabelError(label, str(wanted), allowed)
+        return runtime.get(wanted)
+    if len(names) == 1:
+        return runtime.get(names[0])
     failures = []
-    for candidate in ranked(configured, request, _cluster_counts()):
-        name = candidate.name
-        answer = registry.ask([name], _expect_open)[name]
-        if isinstance(answer, str):
+    for name in names:
+        error = registry.ask([name], _check_open)[name]
+        if error is None:
             LOG.info("cluster %s goes to %s", cluster.uuid, name)
-            runtime.cache().record_choice(cluster.uuid, name)
             return runtime.get(name)
-        LOG.warning(
-            "cluster %s can't go to %s: %s", cluster.uuid, name, answer
-        )
-        failures.append(answer)
+        LOG.warning("cluster %s can't go to %s: %s", cluster.uuid, name, error)
+        failures.append(error)
     raise failures[0]
 
 
-def ranked(
-    configured: Sequence[config.ManagementCluster],
-    request: Request,
-    counts: Mapping[str, int],
-) -> list[config.ManagementCluster]:
-    """Return the management clusters that take a cluster, the best one first.
-
-    Each new cluster goes where the share, clusters by weight, is smallest
-    with it. So the counts approach the proportion of the weights.
-
-    :param counts: number of clusters by name
-    :raises LabelError: the template names one that does not exist
-    :raises InvalidInput: none takes it
-    """
-    names = [each.name for each in configured if each.name]
-    if request.label and request.label not in names:
-        raise errors.LabelError(
-            template.MANAGEMENT_CLUSTER.name,
-            request.label,
-            " or ".join(names) or _NAMELESS,
-        )
-    refusals = {
-        each.name: next(_refusals(each, request), "") for each in configured
-    }
-    takers = [each for each in configured if not refusals[each.name]]
-    takers.sort(key=lambda each: (counts.get(each.name, 0) + 1) / each.weight)
-    if takers:
-        return takers
-    raise errors.InvalidInput(
-        f"no management cluster takes a cluster of project {request.project} "
-        f"{_in_zones(request.zones)}: "
-        + "; ".join(
-            f"{name or 'it'} {text}" for name, text in refusals.items()
-        )
-    )
-
-
-def _refusals(
-    settings: config.ManagementCluster, request: Request
-) -> Iterator[str]:
-    """Yield the reasons why a management cluster does not take a cluster."""
-    # A tenant reads these: they name no other tenant.
-    if request.label not in ("", settings.name):
-        yield f"is not {request.label}, which the template asks for"
-    if not settings.weight:
-        yield "takes no new clusters"
-    if settings.only_labelled and not request.label:
-        yield (
-            "takes clusters of templates with the label "
-            f"{template.MANAGEMENT_CLUSTER.name}={settings.name} alone"
-        )
-    if settings.projects and request.project not in settings.projects:
-        yield "takes those of other projects"
-    if settings.zones and not (
-        request.zones and {*request.zones} <= {*settings.zones}
-    ):
-        yield (
-            "takes those whose label availability_zone is "
-            f"{' or '.join(settings.zones)}"
-        )
-
-
-def _in_zones(zones: Sequence[str]) -> str:
-    if not zones:
-        return "without an availability zone"
-    noun = "zone" if len(zones) == 1 else "zones"
-    return f"in the availability {noun} {', '.join(zones)}"
-
-
-def _request(
-    cluster: Any, configured: Sequence[config.ManagementCluster]
-) -> Request:
-    labels = cluster.cluster_template.labels or {}
-    label = str(labels.get(template.MANAGEMENT_CLUSTER.name) or "")
-    zones: tuple[str, ...] = ()
-    if any(each.zones for each in configured):
-        zones = nodes.zones(requested_labels.cluster_labels(cluster))
-    return Request(cluster.project_id, zones, label)
-
-
-def _cluster_counts() -> Mapping[str, int]:
-    """Return how many clusters each management cluster has, by name.
-
-    Magnum overwrites the record of a cluster that is being made. Until its
-    first poll records it again, the choice of this process counts.
-    """
-    cache = runtime.cache()
-    names = {uid: name for name, uid in cache.identities.items()}
-    recorded = {
-        uuid: names.get(record.identity, record.name)
-        for uuid, record in identity.all_records().items()
-        if not record.gone
-    }
-    return collections.Counter({**cache.choices(), **recorded}.values())
-
-
-def _expect_open(rt: runtime.Runtime) -> str:
-    """Return the identity of a management cluster that is not frozen.
+def _check_open(rt: runtime.Runtime) -> None:
+    """Read whether a management cluster is frozen now.
 
     :raises CapiHelmError: it does not answer, or is frozen
     """
-    uid = identity.read(rt)
+    identity.read(rt)
     rt.maintenance.check()
-    return uid
 
 
 def check_accepted(rt: runtime.Runtime, here: identity.Record) -> None:
-    """Refuse to make a cluster where no other cluster is.
+    """Refuse to make a cluster where no other cluster of that name is.
 
-    Where clusters are recorded, one of their management clusters has to be
-    this one or another one that is configured. A process checks an identity
-    once.
+    Of several management clusters, a name that no cluster has is a new one.
+    A process checks an identity once.
 
     :param here: the management cluster that answers
-    :raises ManagementError: none of the recorded ones is configured
+    :raises ManagementError: its name is recorded with other identities alone
     """
     accepted = runtime.cache().accepted_identities
     if here.identity in accepted:
         return
-    records = list(identity.all_records().values())
-    present = [each for each in records if not each.gone]
+    records = identity.all_records().values()
     # An operator may have accepted that all clusters of one are gone.
     if here.identity in {each.identity for each in records}:
         accepted.add(here.identity)
-    elif present and not _is_addition(here, present):
-        expected = sorted({each.identity for each in present})
-        listed = ", ".join(expected[:_NAMED])
+        return
+    single = len(runtime.names()) == 1
+    expected = {
+        each.identity
+        for each in records
+        if not each.gone and (single or each.name == here.name)
+    }
+    if expected:
+        listed = ", ".join(sorted(expected)[:_NAMED])
         more = ", ..." if len(expected) > _NAMED else ""
         raise errors.ManagementError(
             "the management cluster is not the one that the other clusters "
@@ -229,25 +116,6 @@ def check_accepted(rt: runtime.Runtime, here: identity.Record) -> None:
             "again or, if this one took its place, run 'magnum-capi-helm "
             "management-cluster accept'",
         )
-
-
-def _is_addition(
-    here: identity.Record, present: Sequence[identity.Record]
-) -> bool:
-    """Return whether another management cluster has the recorded clusters.
-
-    One that does not answer counts if the records name it.
-    """
-    others = [name for name in runtime.names() if name != here.name]
-    identities = {each.identity for each in present}
-    named = {each.name for each in present}
-    for name, answer in registry.ask(others, identity.read).items():
-        if isinstance(answer, errors.CapiHelmError):
-            if name in named or "" in named:
-                return True
-        elif answer in identities:
-            return True
-    return False
 
 
 def namespace_region(namespace: client.Object | None) -> str:

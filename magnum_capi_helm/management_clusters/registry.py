@@ -9,7 +9,7 @@ say by now. Without a record, it is the one that has the Cluster, the Lease or
 the helm release. If that is not certain, the caller has to wait: a management
 cluster that does not answer may have the cluster.
 
-A location is cached in the process, so that no cluster waits for a management
+Identities are cached in the process, so that no cluster waits for a management
 cluster that it is not on. Several management clusters are asked in parallel.
 """
 
@@ -30,30 +30,40 @@ T = TypeVar("T")
 
 #: Seconds to wait for the answers of several management clusters.
 _TIMEOUT = 5.0
-_NOTHING = identity.Record("", "")
 
 
 def runtime_of(cluster: Any) -> runtime.Runtime:
     """Return the runtime of a cluster's management cluster, for a poll.
 
     A management cluster that does not answer is named by the record; the
-    error comes when it is used. A cached location costs no request.
+    error comes when it is used. If the record names one whose identity is
+    known, no request is made; for some minutes it is not even read.
 
     :raises ElsewhereError: it is not known
     """
-    cache = runtime.cache()
-    cached = cache.location(cluster.uuid)
-    name, record = _find(cluster) if cached is None else (cached, _NOTHING)
-    rt = runtime.get(name)
+    rt = _located(cluster) or _locate(cluster)
     rt.note_use(cluster)
-    if record.identity and record.identity == cache.identities.get(name):
-        cache.set_location(cluster.uuid, name)
-        if record.name != name:
-            # The operator has renamed it.
-            renamed = record._replace(name=name)
-            identity.record(
-                rows.all_groups(cluster), cluster.stack_id, renamed
-            )
+    return rt
+
+
+def _located(cluster: Any) -> runtime.Runtime | None:
+    """Return the runtime that a poll of the last minutes found."""
+    for name, uid in list(runtime.cache().identities.items()):
+        rt = runtime.get(name)
+        if rt.located.get(location.scope_of(cluster), uid):
+            return rt
+    return None
+
+
+def _locate(cluster: Any) -> runtime.Runtime:
+    name, record = _find(cluster)
+    rt = runtime.get(name)
+    if record.identity and record.name != name:
+        # The operator has renamed the management cluster.
+        record = record._replace(name=name)
+        identity.record(rows.all_groups(cluster), cluster.stack_id, record)
+    if record.identity:
+        rt.located.put(location.scope_of(cluster), record.identity, True)
     return rt
 
 
@@ -127,109 +137,85 @@ def _find(cluster: Any) -> tuple[str, identity.Record]:
     configured = runtime.names()
     if len(configured) == 1 or not cluster.stack_id:
         # A cluster without a release has no objects anywhere.
-        return configured[0], _NOTHING
+        return configured[0], identity.Record("", "")
     groups = rows.all_groups(cluster)
     record = identity.recorded(groups)
-    if record.identity:
-        return by_identity(record, _identities(record)), record
+    cache = runtime.cache()
+    identities = list(cache.identities.items())
+    same = [name for name, uid in identities if uid == record.identity]
+    if same:
+        return (record.name if record.name in same else same[0]), record
+    if cache.last_error(record.name):
+        # Polls must not ask the others each time.
+        return record.name, record
     scope = location.scope_of(cluster)
-    traces = ask(configured, lambda rt: any(identity.presence(rt, scope)))
-    name = by_traces(cluster.stack_id, traces)
-    is_ours = names.made_for(cluster.stack_id, cluster.uuid)
-    if name is None and groups and is_ours:
+    answers = ask(configured, lambda rt: _has(rt, record, scope))
+    if (name := locate(record, cluster.stack_id, answers)) is not None:
+        return name, record
+    if record.identity or (
+        groups and names.made_for(cluster.stack_id, cluster.uuid)
+    ):
         raise identity.ElsewhereError(
-            f"none of the management clusters {', '.join(configured)} has the "
-            f"Cluster or the Lease {cluster.stack_id}: the operator has to "
-            "configure the one that the cluster was made on again, or to "
-            "create that Lease again on the one that it is"
+            f"none of the management clusters {', '.join(configured)} is the "
+            "one that the cluster was made on: the operator has to end that, "
+            "the log says how",
+            detail=f"{_expected(record)}. Add it to [capi_helm] "
+            "management_clusters again or, if another one took its place, "
+            "run 'magnum-capi-helm management-cluster accept'",
         )
     # Nothing is left of a cluster of 1.4.0, or of one whose deletion Magnum
     # was ending when it had removed the rows of the groups: any will do.
-    return name or configured[0], _NOTHING
+    return configured[0], record
 
 
-def _identities(
-    record: identity.Record,
-) -> Mapping[str, str | errors.CapiHelmError]:
-    """Return identities, or errors, that are enough to place a record."""
-    configured = runtime.names()
-    answers: dict[str, str | errors.CapiHelmError] = {
-        name: uid
-        for name, uid in runtime.cache().identities.items()
-        if name in configured
-    }
-    if record.identity not in answers.values():
-        left = [name for name in configured if name not in answers]
-        answers.update(ask(left, identity.read))
-    if record.identity not in answers.values() and isinstance(
-        answers.get(record.name, ""), str
-    ):
-        # The cache may be old: a name may stand for another one by now.
-        return ask(configured, identity.read)
-    return answers
+def _has(
+    rt: runtime.Runtime, record: identity.Record, scope: location.Scope
+) -> bool:
+    """Return whether a management cluster is the one of a cluster.
 
-
-def by_identity(
-    record: identity.Record,
-    answers: Mapping[str, str | errors.CapiHelmError],
-) -> str:
-    """Return the name of the management cluster that a record means.
-
-    :param answers: by name, the identity or the error
-    :raises ElsewhereError: it is not among those that answered
+    Without a record, it is the one that has objects of the cluster.
     """
-    same = [name for name in answers if answers[name] == record.identity]
-    if same:
-        return record.name if record.name in same else same[0]
-    if isinstance(answers.get(record.name), errors.CapiHelmError):
-        return record.name
-    if failed := _failed(answers):
-        raise identity.ElsewhereError(
-            "none of the management clusters that answer is the one that the "
-            f"cluster was made on; still to answer: {failed}",
-            detail=f"UID of its kube-system: {record.identity}",
-        )
-    called = f"It was called {record.name}. " if record.name else ""
-    raise identity.ElsewhereError(
-        f"none of the management clusters {', '.join(answers)} is the one "
-        "that the cluster was made on: the operator has to end that, the log "
-        "says how",
-        detail=f"{called}UID of its kube-system: {record.identity}. Add it to "
-        "[capi_helm] management_clusters again or, if another one took its "
-        "place, run 'magnum-capi-helm management-cluster accept'",
-    )
+    if record.identity:
+        return identity.read(rt) == record.identity
+    return any(identity.presence(rt, scope))
 
 
-def by_traces(
-    release: str, answers: Mapping[str, bool | errors.CapiHelmError]
+def locate(
+    record: identity.Record,
+    release: str,
+    answers: Mapping[str, bool | errors.CapiHelmError],
 ) -> str | None:
-    """Return the name of the management cluster that has a release.
+    """Return the name of the management cluster that a cluster is on.
 
-    :param answers: by name, whether it has objects of the release, or the
-        error
-    :returns: None: all have answered, and none has
-    :raises ElsewhereError: several have, or one with an error may have
+    :param answers: by name, whether it is the one, or the error
+    :returns: None: all have answered, and none is
+    :raises ElsewhereError: several are, or one with an error may be
     """
-    have = [name for name in answers if answers[name] is True]
-    if len(have) > 1:
+    same = [name for name in answers if answers[name] is True]
+    failed = {
+        name: answer
+        for name, answer in answers.items()
+        if isinstance(answer, errors.CapiHelmError)
+    }
+    if record.name in (same or failed):
+        return record.name
+    if len(same) > 1 and not record.identity:
         raise identity.ElsewhereError(
-            f"the management clusters {', '.join(have)} all have something of "
+            f"the management clusters {', '.join(same)} all have something of "
             f"the release {release}: the operator has to remove it from "
             "those that the cluster was not made on"
         )
-    if have:
-        return have[0]
-    if failed := _failed(answers):
+    if failed and not same:
+        listed = "; ".join(f"{name}: {failed[name]}" for name in failed)
         raise identity.ElsewhereError(
             "the cluster is on none of the management clusters that answer; "
-            f"still to answer: {failed}"
+            f"still to answer: {listed}",
+            detail=_expected(record),
         )
-    return None
+    return same[0] if same else None
 
 
-def _failed(answers: Mapping[str, object]) -> str:
-    return "; ".join(
-        f"{name}: {answer}"
-        for name, answer in answers.items()
-        if isinstance(answer, errors.CapiHelmError)
-    )
+def _expected(record: identity.Record) -> str:
+    """Return the text that describes a record in the log."""
+    called = f"It was called {record.name}. " if record.name else ""
+    return f"{called}UID of its kube-system: {record.identity or 'unknown'}"

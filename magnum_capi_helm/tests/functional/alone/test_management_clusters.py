@@ -24,7 +24,7 @@ _SILENT = "the management cluster b does not answer"
 
 
 class ManagementClustersTest(base.LabCase):
-    """a is for clusters in zone az1, b for those in az2."""
+    """Templates name the management cluster, a or b."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -42,12 +42,9 @@ class ManagementClustersTest(base.LabCase):
                 },
                 **{
                     f"capi_helm_management_{name}": {
-                        "kubeconfig_file": str(
-                            programs.LAB / kubeconfigs[name]
-                        ),
-                        "availability_zones": zone,
+                        "kubeconfig_file": str(programs.LAB / kubeconfig)
                     }
-                    for name, zone in (("a", "az1"), ("b", "az2"))
+                    for name, kubeconfig in kubeconfigs.items()
                 },
             }
         )
@@ -67,10 +64,9 @@ class ManagementClustersTest(base.LabCase):
                 words = ("--type=json", f"--patch={json.dumps(patch)}")
                 planted.kubectl("patch", name, *words)
 
-    def in_zone(self, template: str, zone: str) -> str:
-        """A new cluster whose machines are in a zone."""
-        labels = {"availability_zone": zone}
-        return self.cluster(template, labels=labels)
+    def template_of(self, name: str) -> str:
+        """A new template that names a management cluster."""
+        return self.template(labels={"capi_management_cluster": name})
 
     def found(self, cluster: str) -> dict[str, Any]:
         return self.magnum.find(cluster) or {}
@@ -84,9 +80,8 @@ class ManagementClustersTest(base.LabCase):
         return plane.get(kinds.CLUSTER, self.namespace, release) is not None
 
     def test_one_of_them_stops(self) -> None:
-        template = self.template()
-        here = self.in_zone(template, "az1")
-        there = self.in_zone(template, "az2")
+        on_a, on_b = self.template_of("a"), self.template_of("b")
+        here, there = self.cluster(on_a), self.cluster(on_b)
         for each in (here, there):
             done = self.until_status(each, ("CREATE_COMPLETE",))
             self.assertIsNone(done["status_reason"])
@@ -98,14 +93,14 @@ class ManagementClustersTest(base.LabCase):
                 for plane in (self.plane, self.other)
             ],
         )
-        self._nowhere(template)
+        self._nowhere()
         self.assertEqual("", self._not_ok())
 
-        begun = self.in_zone(template, "az2")
+        begun = self.cluster(on_b)
         self.until(lambda: self.found(begun)["stack_id"], 60)
         programs.lab("stop", "kube-apiserver-b")
-        self._the_others_work(template, here)
-        self._its_own_wait(template, there, begun)
+        self._the_others_work(on_a, here)
+        self._its_own_wait(on_b, there, begun)
 
         programs.lab("start", "kube-apiserver-b")
         done = self.until_status(begun, ("CREATE_COMPLETE",))
@@ -117,20 +112,18 @@ class ManagementClustersTest(base.LabCase):
             [self.has(self.plane, each) for each in (there, begun)],
         )
 
-    def _nowhere(self, template: str) -> None:
-        """A cluster that neither takes is refused, with the reasons."""
-        refused = self.in_zone(template, "nova")
+    def _nowhere(self) -> None:
+        """A cluster whose template names neither is refused."""
+        refused = self.cluster(self.template_of("c"))
         failed = self.until_status(refused, ("CREATE_FAILED",), 60)
         self.assertIn(
-            "in the availability zone nova: a takes those whose label "
-            "availability_zone is az1; b takes those whose label "
-            "availability_zone is az2",
+            "label capi_management_cluster: give a or b. It is 'c'",
             failed["status_reason"],
         )
 
     def _the_others_work(self, template: str, here: str) -> None:
         """Creating, resizing and polling on a, while b is away."""
-        new = self.in_zone(template, "az1")
+        new = self.cluster(template)
         self.resize(here, 2)
         self.until_status(new, ("CREATE_COMPLETE",))
         self.until(lambda: self.health(new) == "HEALTHY", 120)
@@ -147,7 +140,7 @@ class ManagementClustersTest(base.LabCase):
         )
         self.assertTrue(waiting)
         self.assertEqual("CREATE_IN_PROGRESS", self.found(begun)["status"])
-        refused = self.in_zone(template, "az2")
+        refused = self.cluster(template)
         failed = self.until_status(refused, ("CREATE_FAILED",), 60)
         self.assertIn(_SILENT, failed["status_reason"])
         self.assertIn("b management cluster failed", self._not_ok())

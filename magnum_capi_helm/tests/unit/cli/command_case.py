@@ -138,20 +138,15 @@ class CommandCase(base.BaseTestCase):
         return self.out.getvalue()
 
     def several(self) -> dict[str, plane.Plane]:
-        """Two management clusters, b for one project's gpu templates."""
-        several: dict[str, dict[str, Any]] = {
-            "a": {},
-            "b": {"projects": ["p1"], "only_labelled": True},
-        }
+        """Two management clusters, a and b."""
         conf.CONF.set_override("management_clusters", ["a", "b"], "capi_helm")
-        for name, chosen in several.items():
+        for name in "ab":
             group = f"capi_helm_management_{name}"
             conf.CONF.register_opts(
                 options.MANAGEMENT_CLUSTER_OPTIONS, group=group
             )
-            chosen["kubeconfig_file"] = f"/kube/{name}"
-            for option, value in chosen.items():
-                conf.CONF.set_override(option, value, group)
+            path = f"/kube/{name}"
+            conf.CONF.set_override("kubeconfig_file", path, group)
         runtime.reset()
         planes = {
             home.name: plane.Plane(str(self.store), home)

@@ -27,7 +27,7 @@ class CheckTest(command_case.CommandCase):
             {
                 each.name: "ok"
                 for each in check.parts()
-                if not each.of_several and "version" not in each.name
+                if "version" not in each.name
             },
             self.states(),
         )

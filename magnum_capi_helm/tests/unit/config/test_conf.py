@@ -255,6 +255,26 @@ class UnknownOptionsTest(base.BaseTestCase):
         }
         self.assertEqual(rows, {text: self.unknown(text) for text in rows})
 
+    def test_options_of_the_old_placement_are_shown(self) -> None:
+        text = (
+            "[capi_helm]\nmanagement_clusters = east\n"
+            "[capi_helm_management_east]\nkubeconfig_file = /x\n"
+            "weight = 50\nprojects = p\navailability_zones = az1\n"
+            "only_labelled = true"
+        )
+        self.assertEqual(
+            [
+                f"[capi_helm_management_east] has no option {name}"
+                for name in (
+                    "availability_zones",
+                    "only_labelled",
+                    "projects",
+                    "weight",
+                )
+            ],
+            self.unknown(text),
+        )
+
     def test_right_names_and_groups_of_others_are_no_trouble(self) -> None:
         names = [
             f"[{group.name}]\n" + "\n".join(f"{opt.dest} =" for opt in opts)
@@ -408,10 +428,6 @@ class ManagementClustersTest(base.BaseTestCase):
             ["east", "west-2"],
             east={
                 "kubeconfig_file": "/e",
-                "weight": 50,
-                "projects": ["p1"],
-                "availability_zones": ["az1", "az2"],
-                "only_labelled": True,
             },
             **{"west-2": {"kubeconfig_file": "/w"}},
         )
@@ -421,10 +437,6 @@ class ManagementClustersTest(base.BaseTestCase):
                     name="east",
                     kubeconfig="/e",
                     option="[capi_helm_management_east] kubeconfig_file",
-                    weight=50,
-                    projects=("p1",),
-                    zones=("az1", "az2"),
-                    only_labelled=True,
                 ),
                 options.ManagementCluster(
                     name="west-2",
@@ -461,20 +473,11 @@ class ManagementClustersTest(base.BaseTestCase):
             )
             self.assertIn(expected, str(error))
 
-    def test_a_weight_below_0_is_refused(self) -> None:
-        directory = self.useFixture(fixtures.TempDir()).path
-        path = os.path.join(directory, "magnum.conf")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(
-                "[capi_helm]\nmanagement_clusters = a\n"
-                "[capi_helm_management_a]\nkubeconfig_file = /k\nweight = -1\n"
-            )
-        self.useFixture(fixture.Config(conf.CONF))
-        conf.CONF(["--config-file", path], project="magnum")
-        error = self.assertRaises(
-            errors.NotConfigured, conf.management_clusters
-        )
-        self.assertIn("weight", str(error))
+    def test_names_fit_into_a_group_of_options(self) -> None:
+        for name in ("a", "east-1", "az_2", "0", "a" * 63):
+            self.assertTrue(options.is_management_cluster_name(name), name)
+        for name in ("", "A", "-a", "a-", "a b", "a.b", "a@b", "a" * 64):
+            self.assertFalse(options.is_management_cluster_name(name), name)
 
 
 class KubeconfigPathTest(base.BaseTestCase):

@@ -17,13 +17,11 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class LocationTestCase(base.FlowTestCase):
-    """Two management clusters: a for zone az1, b for zone az2."""
+    """Two management clusters, a and b."""
 
     def setUp(self) -> None:
         super().setUp()
         self.configure("a", "b")
-        for name, zone in (("a", "az1"), ("b", "az2")):
-            self.option(name, "availability_zones", [zone])
         store = conf.CONF.capi_helm.chart_store
         self.start()
         self.planes = {
@@ -32,18 +30,16 @@ class LocationTestCase(base.FlowTestCase):
         }
         self.restart()
 
-    def option(self, name: str, option: str, value: Any) -> None:
-        group = f"capi_helm_management_{name}"
-        conf.CONF.register_opts(
-            options.MANAGEMENT_CLUSTER_OPTIONS, group=group
-        )
-        conf.CONF.set_override(option, value, group)
-
     def configure(self, *names: str) -> None:
         """The operator's list."""
         conf.CONF.set_override("management_clusters", [*names], "capi_helm")
         for each in names:
-            self.option(each, "kubeconfig_file", f"/kube/{each}")
+            group = f"capi_helm_management_{each}"
+            conf.CONF.register_opts(
+                options.MANAGEMENT_CLUSTER_OPTIONS, group=group
+            )
+            path = f"/kube/{each}"
+            conf.CONF.set_override("kubeconfig_file", path, group)
 
     def start(self) -> None:
         """A process that knows nothing yet."""
@@ -61,9 +57,13 @@ class LocationTestCase(base.FlowTestCase):
             self.planes[key].home = runtime.settings_of(name)
             runtime.use(self.planes[key].runtime())
 
-    def make(self, zone: str = "az2", **fields: Any) -> Any:
-        labels = {"availability_zone": zone} if zone else {}
-        return self.create(labels=labels, **fields)
+    def make(self, on: str = "b", **fields: Any) -> Any:
+        """Create a cluster whose template names a management cluster.
+
+        :param on: its name; empty: the template names none
+        """
+        labels = {"capi_management_cluster": on} if on else {}
+        return self.create({"labels": labels}, **fields)
 
     def settle(self, name: str = "b") -> None:
         """Cluster API of one of them makes what is wanted."""

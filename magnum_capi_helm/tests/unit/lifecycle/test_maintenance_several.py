@@ -21,12 +21,11 @@ class SeveralTest(placing.LocationTestCase):
         for each in self.planes.values():
             each.clock.advance(6)
 
-    def test_a_new_cluster_goes_to_one_that_takes_it(self) -> None:
-        self.option("a", "availability_zones", ["az2"])
+    def test_a_new_cluster_goes_to_one_that_is_not_frozen(self) -> None:
         for frozen, other in (("a", "b"), ("b", "a")):
             self.restart()
             self.freeze(frozen)
-            self.make()
+            self.make(on="")
             self.assertTrue(self.there(other))
             self.assertFalse(self.there(frozen))
             self.planes[frozen].runtime("operator").maintenance.thaw(
@@ -40,7 +39,7 @@ class SeveralTest(placing.LocationTestCase):
             api.finish()
             self.poll()
 
-    def test_where_no_other_one_takes_it_it_is_refused(self) -> None:
+    def test_a_template_that_names_the_frozen_one_is_refused(self) -> None:
         self.freeze("b")
         error = self.assertRaises(exception.NotSupported, self.make)
         self.assertIn("the management cluster b is frozen", str(error))

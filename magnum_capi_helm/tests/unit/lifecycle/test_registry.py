@@ -16,92 +16,27 @@ from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
 class CreateTest(placing.LocationTestCase):
-    def test_a_cluster_goes_where_its_zone_is(self) -> None:
-        for zone, name, other in (("az1", "a", "b"), ("az2", "b", "a")):
-            self.uuid = str(uuid.uuid5(uuid.NAMESPACE_DNS, zone))
+    def test_a_cluster_is_made_where_its_template_says(self) -> None:
+        for name, other in (("a", "b"), ("b", "a")):
+            self.uuid = str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
             release = names.release("web", self.uuid)
-            self.make(zone)
+            self.make(name)
             has, has_not = (self.planes[each].server for each in (name, other))
             where = (kinds.CLUSTER, base.NAMESPACE, release)
             self.assertIsNotNone(has.get(*where))
             self.assertIsNone(has_not.get(*where))
 
-    def test_a_zone_of_none_is_refused_with_nothing_written(self) -> None:
-        self.assertRaises(exception.InvalidParameterValue, self.make, "az3")
+    def test_an_unknown_name_is_refused_with_nothing_written(self) -> None:
+        self.assertRaises(exception.InvalidParameterValue, self.make, "c")
         row = self.row()
         self.assertEqual("CREATE_FAILED", row.status)
         self.assertIn(
-            "in the availability zone az3: a takes those whose label "
-            "availability_zone is az1; b",
+            "label capi_management_cluster: give a or b. It is 'c'",
             row.status_reason,
         )
         self.assertIsNone(row.stack_id)
 
-    def test_a_template_may_name_it(self) -> None:
-        self.option("b", "availability_zones", [])
-        self.restart()
-        template = {"labels": {"capi_management_cluster": "b"}}
-        self.create(template)
-        self.assertTrue(self.there("b"))
-
-    def test_of_those_that_take_it_one_that_answers_is_taken(self) -> None:
-        self.option("a", "availability_zones", ["az2"])
-        for silent, other in (("a", "b"), ("b", "a")):
-            self.uuid = str(uuid.uuid5(uuid.NAMESPACE_DNS, silent))
-            self.restart()
-            self.stop(silent)
-            row = self.make()
-            self.assertEqual("CREATE_IN_PROGRESS", row.status)
-            release = names.release("web", self.uuid)
-            found = self.planes[other].server.get(
-                kinds.CLUSTER, base.NAMESPACE, release
-            )
-            self.assertIsNotNone(found)
-            self.planes[silent].management.recover()
-
-    def several(self, count: int) -> list[str]:
-        """Return where so many more clusters go."""
-        names_of = []
-        for _ in range(count):
-            self.uuid = str(uuid.uuid4())
-            self.make()
-            names_of.append(self.location())
-        return names_of
-
-    def location(self) -> str:
-        """Return the management cluster that has the current cluster."""
-        release = names.release("web", self.uuid)
-        [name] = [
-            name
-            for name, each in self.planes.items()
-            if each.server.get(kinds.CLUSTER, base.NAMESPACE, release)
-        ]
-        return name
-
-    def test_new_clusters_go_where_fewest_are_for_the_weight(self) -> None:
-        self.option("a", "availability_zones", ["az2"])
-        self.option("a", "weight", 50)
-        self.restart()
-        # None of them was polled: Magnum has overwritten the records.
-        self.assertEqual(["b", "a", "b", "b", "a", "b"], self.several(6))
-
-    def test_recorded_clusters_count_in_every_conductor(self) -> None:
-        self.made()
-        self.option("a", "availability_zones", ["az2"])
-        self.restart()
-        self.assertEqual(["a"], self.several(1))
-
-    def test_clusters_that_are_gone_do_not_count(self) -> None:
-        self.made()
-        master = self.groups()["default-master"]
-        master.stack_id += "@gone"
-        master.save()
-        self.option("a", "availability_zones", ["az2"])
-        self.option("a", "weight", 50)
-        self.restart()
-        self.assertEqual(["b"], self.several(1))
-
-    def test_where_only_one_takes_it_that_one_has_to_answer(self) -> None:
+    def test_the_one_that_the_template_names_has_to_answer(self) -> None:
         self.stop("b")
         self.assertRaises(exception.MagnumException, self.make)
         row = self.row()
@@ -121,15 +56,15 @@ class CreateTest(placing.LocationTestCase):
     def test_an_interrupted_create_goes_on_where_it_began(self) -> None:
         there = self.planes["b"].management
         there.kill_before("list", kinds.SECRET)
-        self.assertRaises(management.Killed, self.make)
+        self.stop("a")
+        self.assertRaises(management.Killed, self.make, on="")
         there.recover()
+        # By now it would go there.
+        self.planes["a"].management.recover()
         expired = {"spec": {"holderIdentity": ""}}
         self.planes["b"].server.patch(
             kinds.LEASE, base.NAMESPACE, base.RELEASE, expired
         )
-        # By now it would go elsewhere.
-        self.option("a", "availability_zones", [])
-        self.option("b", "weight", 0)
         for lost in (False, True):
             if lost:
                 self.overwrite()
@@ -211,7 +146,7 @@ class WindowTest(placing.LocationTestCase):
         self.delete()
         self.poll()
         self.assertIn(
-            "none of the management clusters a, b has the Cluster or the "
-            f"Lease {base.RELEASE}",
+            "none of the management clusters a, b is the one that the cluster "
+            "was made on",
             self.row().status_reason,
         )

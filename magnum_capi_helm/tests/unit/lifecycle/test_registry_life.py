@@ -48,19 +48,18 @@ class LifeTest(placing.LocationTestCase):
         self.assertRaises(exception.ClusterNotFound, self.row)
         self.assertEqual(before, self.requests("a"))
 
-    def test_a_known_one_costs_a_poll_nothing(self) -> None:
+    def test_a_known_one_costs_no_request(self) -> None:
         self.health_poll()
         row = self.row()
         before = self.requests("a"), self.requests("b")
-        with mock.patch.object(objects.NodeGroup, "list", self.fail):
-            self.assertEqual(
-                "b", registry.runtime_of(row).management_cluster.name
-            )
+        self.assertEqual("b", registry.runtime_of(row).management_cluster.name)
         self.assertEqual(before, (self.requests("a"), self.requests("b")))
 
-    def test_it_stays_whatever_the_configuration_says_now(self) -> None:
-        self.option("b", "availability_zones", ["az9"])
-        self.option("b", "weight", 0)
+    def test_it_stays_where_it_is_with_another_label(self) -> None:
+        labels = {"capi_management_cluster": "a"}
+        row = self.row()
+        row.cluster_template_id = self.template(labels=labels).uuid
+        row.save()
         self.restart()
         self.assertEqual("HEALTHY", self.health_poll().health_status)
         self.resize(3)
@@ -100,15 +99,6 @@ class LifeTest(placing.LocationTestCase):
         runtime.use(self.planes["b"].runtime())
         self.assertEqual("b", registry.runtime_of(row).management_cluster.name)
 
-    def test_one_that_is_deleted_is_forgotten(self) -> None:
-        self.health_poll()
-        self.assertEqual("b", runtime.cache().location(self.uuid))
-        self.delete()
-        self.poll()
-        self.planes["b"].cluster_api(base.NAMESPACE, base.RELEASE).finish()
-        self.poll()
-        self.assertIsNone(runtime.cache().location(self.uuid))
-
     def test_while_it_is_down_the_last_state_stays_and_health_says_why(
         self,
     ) -> None:
@@ -126,6 +116,14 @@ class LifeTest(placing.LocationTestCase):
         self.planes["b"].management.recover()
         self.forget_silence()
         self.assertEqual("HEALTHY", self.health_poll().health_status)
+
+    def test_while_it_is_down_the_other_one_is_asked_once(self) -> None:
+        self.stop("b")
+        self.restart()
+        self.health_poll()
+        before = self.requests("a")
+        self.health_poll()
+        self.assertEqual(before, self.requests("a"))
 
     def test_while_it_is_down_what_is_in_progress_says_why(self) -> None:
         self.resize(3)
@@ -168,7 +166,7 @@ class EndTest(placing.LocationTestCase):
     """A cluster on a that is deleted."""
 
     def test_a_deletion_ends_after_magnum_removed_the_groups(self) -> None:
-        self.make("az1")
+        self.make("a")
         self.settle("a")
         self.poll()
         self.delete()

@@ -18,7 +18,6 @@ class SwitchTest(base.FlowTestCase):
     """From one management cluster without a name to several."""
 
     several = placing.LocationTestCase.configure
-    option = placing.LocationTestCase.option
 
     def start(self, down: bool = False) -> plane.Plane:
         """The old one is called old, and there is a new one."""

@@ -14,99 +14,83 @@ from magnum_capi_helm.model import errors
 
 DOWN = errors.ManagementUnreachable("no answer")
 
-#: Record, answers, the name.
-FOUND: list[tuple[str, tuple[str, str], dict[str, Any], str]] = [
-    ("as recorded", ("1", "a"), {"a": "1", "b": "2"}, "a"),
-    ("no name recorded", ("2", ""), {"a": "1", "b": "2"}, "b"),
-    ("renamed", ("1", "a"), {"b": "2", "c": "1"}, "c"),
-    ("names changed places", ("1", "a"), {"a": "2", "b": "1"}, "b"),
-    ("it is down", ("1", "a"), {"a": DOWN, "b": "2"}, "a"),
+NONE = ("", "")
+
+#: Record, whether each is the one, the name; None: none of them is.
+FOUND: list[tuple[str, tuple[str, str], dict[str, Any], str | None]] = [
+    ("as recorded", ("1", "a"), {"a": True, "b": False}, "a"),
+    ("no name recorded", ("2", ""), {"a": False, "b": True}, "b"),
+    ("renamed", ("1", "a"), {"b": False, "c": True}, "c"),
+    ("names changed places", ("1", "a"), {"a": False, "b": True}, "b"),
+    ("it is down", ("1", "a"), {"a": DOWN, "b": False}, "a"),
     (
         "renamed, and the old name is down",
         ("1", "a"),
-        {"a": DOWN, "b": "1"},
+        {"a": DOWN, "b": True},
         "b",
     ),
-    ("another is down", ("1", "a"), {"a": "1", "b": DOWN}, "a"),
-    ("two names of one", ("1", "b"), {"a": "1", "b": "1"}, "b"),
+    ("another is down", ("1", "a"), {"a": True, "b": DOWN}, "a"),
+    ("two names of one", ("1", "b"), {"a": True, "b": True}, "b"),
+    ("two other names of one", ("1", "c"), {"a": True, "b": True}, "a"),
+    (
+        "it was taken out of the configuration",
+        ("1", "a"),
+        {"b": False, "c": False},
+        None,
+    ),
+    ("one has objects", NONE, {"a": False, "b": True}, "b"),
+    ("one has objects, another is down", NONE, {"a": DOWN, "b": True}, "b"),
+    ("none has objects", NONE, {"a": False, "b": False}, None),
 ]
 
-#: Record, answers, the message as a pattern.
+#: Record, whether each is the one, the message as a pattern.
 LOST: list[tuple[str, tuple[str, str], dict[str, Any], str]] = [
     (
         "without a name it may be the one that is down",
         ("1", ""),
-        {"a": DOWN, "b": "2"},
-        "none .* that answer .*; still .*: a: no answer. .*kube-system: 1$",
-    ),
-    (
-        "what has its name is another, and one is down",
-        ("1", "a"),
-        {"a": "3", "b": DOWN},
-        "none .* that answer .*; still .*: b: no answer. .*kube-system: 1$",
-    ),
-    (
-        "it was taken out of the configuration",
-        ("1", "a"),
-        {"b": "2", "c": "3"},
-        "none .* b, c is .*called a. .*: 1. Add it .*management_clusters "
-        "again or, .* 'magnum-capi-helm management-cluster accept'$",
-    ),
-]
-
-#: Who has something of a release; None: nobody.
-TRACED: list[tuple[str, dict[str, Any], str | None]] = [
-    ("one has", {"a": False, "b": True}, "b"),
-    ("one has, another is down", {"a": DOWN, "b": True}, "b"),
-    ("nobody has", {"a": False, "b": False}, None),
-]
-
-UNTRACED: list[tuple[str, dict[str, Any], str]] = [
-    (
-        "the one that is down may have",
         {"a": DOWN, "b": False},
-        "on none .* that answer; still to answer: a: no answer$",
+        "on none .* that answer; still .*: a: no answer. .*kube-system: 1$",
     ),
     (
-        "two have",
+        "another one has its name, and one is down",
+        ("1", "a"),
+        {"a": False, "b": DOWN},
+        "on none .* answer; still .*: b: no answer. It was called a. .*: 1$",
+    ),
+    (
+        "the one that is down may have objects",
+        NONE,
+        {"a": DOWN, "b": False},
+        "on none .* that answer; still to answer: a: no answer. .*: unknown$",
+    ),
+    (
+        "two have objects",
+        NONE,
         {"a": True, "b": True, "c": False},
         "the management clusters a, b all have .* web: .* remove it from",
     ),
 ]
 
 
-class DecisionTest(base.BaseTestCase):
-    """What the answers of several mean."""
+class LocateTest(base.BaseTestCase):
+    """The meaning of the answers of several."""
 
-    def test_location_by_record(self) -> None:
+    def test_answers_give_the_location(self) -> None:
         for case, record, answers, expected in FOUND:
             with self.subTest(case):
-                found = registry.by_identity(identity.Record(*record), answers)
-                self.assertEqual(expected, found)
+                name = registry.locate(
+                    identity.Record(*record), "web", answers
+                )
+                self.assertEqual(expected, name)
 
-    def test_why_a_record_leads_nowhere(self) -> None:
+    def test_an_uncertain_location_is_refused(self) -> None:
         for case, record, answers, expected in LOST:
             with self.subTest(case):
                 error = self.assertRaises(
                     identity.ElsewhereError,
-                    registry.by_identity,
+                    registry.locate,
                     identity.Record(*record),
-                    answers,
-                )
-                self.assertRegex(errors.explained(error), expected)
-
-    def test_location_by_trace(self) -> None:
-        for case, answers, expected in TRACED:
-            with self.subTest(case):
-                self.assertEqual(expected, registry.by_traces("web", answers))
-
-    def test_why_traces_lead_nowhere(self) -> None:
-        for case, answers, expected in UNTRACED:
-            with self.subTest(case):
-                error = self.assertRaises(
-                    identity.ElsewhereError,
-                    registry.by_traces,
                     "web",
                     answers,
                 )
-                self.assertRegex(str(error), expected)
+                self.assertRegex(errors.explained(error), expected)

@@ -188,9 +188,11 @@ def _entries(objects: view.View, group: _Group) -> Iterator[tree.Entry]:
         yield tree.Entry(key, "unknown", tree.UNKNOWN)
     if not condition or condition.well or view.deleting(group.obj):
         return
-    if not condition.bad:
+    if is_plane and _has_failed(objects):
+        yield tree.Entry(key, text, tree.UNHEALTHY)
+    elif not condition.bad:
         yield tree.Entry(key, f"unknown: {text}", tree.UNKNOWN)
-    elif (is_plane and _has_failed(objects)) or not _changes(objects, group):
+    elif not _changes(objects, group):
         yield tree.Entry(key, text, tree.UNHEALTHY)
     else:
         yield tree.Entry(key, f"changing: {text}", tree.UNKNOWN)
@@ -210,10 +212,12 @@ def _has_failed(objects: view.View) -> bool:
     It has no API server or no etcd quorum. A change of machines takes either
     away for a moment (``setAvailableCondition`` in
     ``controlplane/kubeadm/internal/controllers/status.go`` of 1.9 to 1.14).
+    If etcd does not list its members, the condition is Unknown.
     """
     by_type = conditions.v1beta2(objects.control_plane)
     started, serves = by_type["Initialized"], by_type["Available"]
-    if not (started.well and serves.bad and serves.since):
+    is_away = serves.bad or serves.reason == "InspectionFailed"
+    if not (started.well and is_away and serves.since):
         return False
     moment = max(serves.since + _TO_RECOVER, started.since + _TO_START)
     return objects.clock.has_passed(moment)

@@ -249,16 +249,21 @@ class HealthTest(base.BaseTestCase):
         self,
     ) -> None:
         lost = "1 of 3 etcd members is healthy, at least 2 required"
-        for seconds, expected in (
-            (59, ("UNKNOWN", f"changing: {lost}")),
-            (60, ("UNHEALTHY", lost)),
+        mute = "Failed to get etcd members"
+        away = ("False", "NotAvailable", lost)
+        unknown = ("Unknown", "InspectionFailed", mute)
+        for seconds, condition, expected in (
+            (59, away, ("UNKNOWN", f"changing: {lost}")),
+            (60, away, ("UNHEALTHY", lost)),
+            (59, unknown, ("UNKNOWN", f"unknown: {mute}")),
+            (60, unknown, ("UNHEALTHY", mute)),
         ):
             plane = core_objects.control_plane(
                 shapes.V1BETA2,
                 3,
                 ready=2,
                 new={
-                    "Available": ("False", "NotAvailable", lost),
+                    "Available": condition,
                     "Initialized": ("True", "", ""),
                     "Remediating": ("True", "", ""),
                 },

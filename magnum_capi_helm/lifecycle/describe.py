@@ -18,6 +18,7 @@ from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import openstack_resources
 from magnum_capi_helm.status import tree
@@ -61,7 +62,8 @@ class Describer:
         )
         faults.ask(runtime, scope, whole.decode())
         # The summary is that of the polls.
-        state = observed_state.judge(operation, snapshot, read_all=True)
+        stored = releases.read_stored(runtime, scope)
+        state = observed_state.judge(operation, snapshot, stored)
         objects = faults.added(runtime, scope, whole.decode())
         error = self._credential_error(operation)
         silent = "Keystone, or the management cluster,"

@@ -44,7 +44,7 @@ class ObservedState(operations.Observed):
     """Rows and objects of a cluster, read together, and the verdict.
 
     :param expected: without the manifest's addons, unless all was read
-    :param desired: the stored desired state, if all was read
+    :param stored: the stored state, if all was read
     :param version: of all objects
     """
 
@@ -52,12 +52,17 @@ class ObservedState(operations.Observed):
     expected: cluster_status.Expected
     verdict: cluster_status.Verdict
     version: Hashable
-    desired: desired_state.DesiredState | None = None
+    stored: releases.StoredState | None = None
 
     @property
     def row(self) -> Any:
         """Magnum's row of the cluster."""
         return self.operation.cluster
+
+    @property
+    def desired(self) -> desired_state.DesiredState | None:
+        """The stored desired state, if all was read."""
+        return self.stored.desired if self.stored else None
 
     @property
     def is_behind(self) -> bool:
@@ -206,13 +211,16 @@ class ObservedState(operations.Observed):
         return seconds_left(self.operation, since)
 
 
-def observe_all(operation: operations.Operation) -> ObservedState:
-    """Read rows, objects, manifest and desired state, and judge them.
+def observe_all(
+    operation: operations.Operation, stored: releases.StoredState
+) -> ObservedState:
+    """Read rows, objects and manifest, and judge them.
 
+    :param stored: the stored state
     :raises CapiHelmError: one of them can't be read
     """
     snapshot = operation.runtime.snapshots.read(operation.scope)
-    return judge(operation, snapshot, read_all=True)
+    return judge(operation, snapshot, stored)
 
 
 def check_settled(state: ObservedState) -> None:
@@ -240,14 +248,13 @@ def check_settled(state: ObservedState) -> None:
 def judge(
     operation: operations.Operation,
     snapshot: reads.ReleaseObjects,
-    *,
-    read_all: bool = False,
+    stored: releases.StoredState | None = None,
 ) -> ObservedState:
     """Judge a snapshot of the objects together with Magnum's rows.
 
     No request goes to OpenStack: the caller has a verdict slot or the Lease.
 
-    :param read_all: read the manifest and the desired state as well
+    :param stored: the stored state; the manifest is read as well
     :raises CapiHelmError: one of them can't be read
     """
     runtime, scope = operation.runtime, operation.scope
@@ -256,7 +263,7 @@ def judge(
     expected = cluster_status.Expected(
         rows_now.known_as(objects.group_names()),
         conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
-        *(_manifest(operation, objects.newest) if read_all else ()),
+        *(_manifest(operation, objects.newest) if stored else ()),
     )
     state = ObservedState(
         nodegroups,
@@ -266,7 +273,7 @@ def judge(
         expected,
         cluster_status.verdict(objects, expected),
         snapshot.version,
-        releases.read_stored(runtime, scope).desired if read_all else None,
+        stored,
     )
     if state.is_behind and (reason := runtime.withheld.get(scope)):
         verdict = dataclasses.replace(state.verdict, reason=reason)

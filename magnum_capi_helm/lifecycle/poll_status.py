@@ -281,8 +281,7 @@ def _reconcile_locked(locked: operations.Locked) -> None:
                 status_writer.save_deleting(row)
                 status_writer.copy_outcome(row, operation.cluster)
             return
-    locked.settle()
-    state = observed_state.observe_all(locked)
+    state = observed_state.observe_all(locked, locked.settle())
     facts = state.facts(locked=True, shown=failure_was_shown(operation, row))
     decided = decision.decide(facts)
     if decided.state is State.LEFT:

@@ -86,10 +86,11 @@ def resize(
     """
     operation.check_changeable()
     rows_now, _ = rows.read(operation.cluster)
-    desired = None
+    stored = None
     with contextlib.suppress(errors.CapiHelmError):
         # Labels that an operator changed are there, and in no row.
-        desired = operation.stored().desired
+        stored = operation.stored()
+    desired = stored.desired if stored else None
     if nodegroup.role == "master":
         _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
     else:
@@ -98,7 +99,7 @@ def resize(
     machines, autoscaled = _look_up(
         operation, nodegroup, nodes_to_remove, desired
     )
-    operation.check_replacement(rows_now, always=True)
+    operation.check_replacement(rows_now, stored, always=True)
     # Neither needs the Lease: a mark changes nothing by itself, and the count
     # of an autoscaled group is in no manifest.
     with _marked(operation, machines):

@@ -93,7 +93,8 @@ def rotate(operation: operations.Operation) -> None:
         ):
             locked.check_living()
             current = release_change.read(locked)
-            observed_state.check_settled(observed_state.observe_all(locked))
+            state = observed_state.observe_all(locked, locked.stored())
+            observed_state.check_settled(state)
             _check_machines(locked, current)
             rotation = _plan(locked, cluster)
             # Before the rest: polls complete it again if there is no more.
@@ -261,8 +262,8 @@ def advance(
     :returns: whether it goes on
     :raises CapiHelmError: not now; the next poll tries again
     """
-    rotation = releases.read_rotation(locked.runtime, locked.scope)
-    if rotation is None:
+    rotation = state.stored and state.stored.rotation
+    if not rotation:
         return False
     if _has_ended(locked, rotation):
         text = "cluster %s: a stored %s has ended before, and is dropped"

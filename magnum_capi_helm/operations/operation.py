@@ -375,9 +375,9 @@ class Locked(Operation):
         if self.deleting:
             raise errors.NotSupported("the cluster is being deleted")
 
-    def settle(self) -> None:
+    def settle(self) -> releases.StoredState:
         """Bring the rows in line with requests that were accepted."""
-        pending_requests.settle(self)
+        return pending_requests.settle(self)
 
     def apply(
         self,

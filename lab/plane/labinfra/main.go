@@ -46,7 +46,7 @@ const (
 )
 
 var (
-	healthAddr = flag.String("health-addr", "127.0.0.1:9547", "address of /readyz")
+	healthAddr = flag.String("health-addr", "127.0.0.1:9547", "address of /readyz and /addons")
 	joinDelay  = flag.Duration("join-delay", 2*time.Second, "server ACTIVE -> Node registered")
 	noAddons   = flag.Bool("no-addons", false, "leave addons to a provider of their own")
 	tick       = flag.Duration("tick", time.Second, "poll interval")
@@ -65,6 +65,7 @@ type lab struct {
 
 	// releases is what helm would keep in the workload clusters, of each addon.
 	releases map[types.UID]release
+	report   report
 
 	compute compute
 
@@ -86,6 +87,7 @@ func main() {
 	ctrl.SetLogger(klog.Background())
 	ctx := ctrl.SetupSignalHandler()
 	l := newLab(ctx)
+	http.Handle("/addons", &l.report)
 	go serveHealth()
 	klog.InfoS("labinfra started")
 	for {
@@ -170,8 +172,9 @@ func (l *lab) reconcile(ctx context.Context) {
 		l.seen.clusters[client.ObjectKeyFromObject(&owners.Items[i])] = &owners.Items[i]
 	}
 	l.machines(ctx)
-	if !*noAddons {
+	if !*noAddons && !l.report.holds() {
 		l.addons(ctx)
+		l.report.note(l.releases)
 	}
 }
 

@@ -3,7 +3,7 @@
 """Users read which need of a new server is gone.
 
 CAPO 0.14 tells of flavors in its log alone: the driver asks OpenStack a minute
-later. Nova tells of images, because charts give their IDs.
+later. Nova tells of images and server groups, because charts give their IDs.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ class NeedsTest(fault_case.OneCluster):
         )
         # A group that lives is not deleted.
         self.addCleanup(self.off, "hidden-image", "flavor")
-        self.make(template, node_count=0)
+        labels = {"server_group_policies": "soft-anti-affinity"}
+        self.make(template, labels=labels, node_count=0)
         self.complete("CREATE")
         self._image()
         self._flavor()
+        self._server_group()
 
     def _image(self) -> None:
         owner = f"{self.name}-default-worker"
@@ -66,3 +68,20 @@ class NeedsTest(fault_case.OneCluster):
         self.finish(watch)
         self.complete("UPDATE")
         self.resize(self.uuid, 0)
+
+    def _server_group(self) -> None:
+        """Delete the server group: none can have its ID again."""
+        compute = self.mine.compute
+        for each in compute.server_groups():
+            if self.name in each.name and "worker" in each.name:
+                compute.delete_server_group(each)
+        self.ask(self.uuid, 1)
+        watch = self.watch(
+            "the server group is gone",
+            self.refused(f"{self.name}-default-worker", "Instance group"),
+            r"server group \S+ does not exist",
+        )
+        self.until_named(watch)
+        self.ask(self.uuid, 0)
+        self.finish(watch, how=", after a resize back")
+        self.complete("UPDATE")

@@ -12,6 +12,7 @@ from typing import Any
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional.cloud import fault_case
 
 _READS = "the operator has paused it: nothing is changed"
@@ -44,6 +45,22 @@ class PausedTest(fault_case.OneCluster):
             f"nodegroup default-master: {_READS}",
             where=fault_case.CONTROL_PLANE,
         )
+        self._annotated(
+            "a Machine is paused, and is to go",
+            0,
+            (kinds.MACHINE, self._worker()),
+            rf"nodegroup default-worker: machine \S+: {_READS}",
+        )
+        self._cluster()
+        self._addon()
+
+    def _worker(self) -> str:
+        [worker] = [
+            view.name_of(each)
+            for each in self.plane.list(kinds.MACHINE, self.namespace)
+            if view.name_of(each).startswith(f"{self.name}-default-worker")
+        ]
+        return worker
 
     def _annotated(
         self,
@@ -56,6 +73,32 @@ class PausedTest(fault_case.OneCluster):
         self._pause(named, _ANNOTATION)
         self._change(fault, count, self._paused(named), reads, where)
         self._go_on(named, _NO_ANNOTATION)
+
+    def _cluster(self) -> None:
+        named = kinds.CLUSTER, self.name
+        self._pause(named, {"spec": {"paused": True}})
+        self._change(
+            "the Cluster is paused",
+            1,
+            self._paused(named),
+            "the operator has paused the cluster: nothing is changed",
+            "all",
+            entry="cluster: paused",
+        )
+        self._go_on(named, {"spec": {"paused": False}})
+
+    def _addon(self) -> None:
+        """The addon provider writes nothing about a pause."""
+        named = kinds.HELM_RELEASE, f"{self.name}-ccm-openstack"
+        self._pause(named, {"spec": {"paused": True}})
+        self._change(
+            "an addon is paused",
+            0,
+            lambda: "spec.paused: true",
+            f"addon ccm-openstack: {_READS}",
+            "addons",
+        )
+        self._go_on(named, {"spec": {"paused": None}})
 
     def _pause(
         self, named: tuple[kinds.Kind, str], change: dict[str, Any]
@@ -81,10 +124,11 @@ class PausedTest(fault_case.OneCluster):
         said: Callable[[], str],
         reads: str,
         where: str,
+        **fields: Any,
     ) -> None:
         """Ask for a size, and wait until the pause is named."""
         self.ask(self.uuid, count)
-        self.paused = self.watch(fault, said, reads, where=where)
+        self.paused = self.watch(fault, said, reads, where=where, **fields)
         self.until_named(self.paused)
 
     def _go_on(

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Users read why an addon is not installed.
+
+``labinfra`` plays the addon provider. What the real one writes of a helm that
+fails again and again is written by the test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from typing import Any
+
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import people
+from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional.cloud import fault_case
+
+_WHERE = "addons"
+#: kopf's note of a handler that fails (``ProgressRecord`` in
+#: ``kopf/_cogs/configs/progress.py``), and what helm 3 says at a time-out.
+_NOTE = "addons.stackhpc.com/handle_addon_updated"
+_TIMEOUT = "context deadline exceeded"
+_CHART = 'chart "openstack-cloud-controller-manager" not found'
+
+
+class AddonTest(fault_case.OneCluster):
+    """One cluster, whose addons fail one after the other."""
+
+    project = "demo"
+
+    def test_each_fault_of_an_addon_is_named(self) -> None:
+        self.make()
+        self.complete("CREATE")
+        self.addon = f"{self.name}-ccm-openstack"
+        self._failed()
+        self._timed_out()
+        self._stopped_provider()
+
+    def _failed(self) -> None:
+        self._annotate(base.ADDON_FAULT, _CHART)
+        self.ask(self.uuid, 2)
+        watch = self.watch(
+            "an addon fails",
+            self._phase,
+            f"addon ccm-openstack: Failed: {_CHART}",
+            where=_WHERE,
+        )
+        self.until_named(watch)
+        self._annotate(base.ADDON_FAULT, None)
+        self.finish(watch)
+        self.complete("UPDATE")
+
+    def _timed_out(self) -> None:
+        """kopf tries again after a minute, and the phase stays."""
+        note = {"retries": 7, "success": False, "message": _TIMEOUT}
+        self._set_phase("Upgrading")
+        self._annotate(_NOTE, json.dumps(note))
+        self.ask(self.uuid, 1)
+        watch = self.watch(
+            "helm times out",
+            self._note,
+            f"addon ccm-openstack: Upgrading, 7 tries: {_TIMEOUT}",
+            where=_WHERE,
+        )
+        self.until_named(watch)
+        self._annotate(_NOTE, None)
+        self._set_phase("Deployed")
+        self.finish(watch)
+        self.complete("UPDATE")
+
+    def _stopped_provider(self) -> None:
+        """The process is there, and does nothing."""
+        record = (programs.LAB / "run" / "labinfra.pid").read_text()
+        process = int(record.split()[0])
+        self.addCleanup(self._continue, process)
+        os.kill(process, signal.SIGSTOP)
+        self._rotate()
+        watch = self.watch(
+            "the addon provider does nothing",
+            lambda: "nothing",
+            "addon cloud-config: its latest change is still to be installed",
+            where=_WHERE,
+        )
+        self.until_named(watch)
+        self._continue(process)
+        self.finish(watch)
+        self.complete("UPDATE")
+
+    def _continue(self, process: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGCONT)
+
+    def _rotate(self) -> None:
+        """Give the cluster another credential, which is a value of addons."""
+        self.magnum.session.request(
+            f"/credentials/{self.uuid}",
+            "PATCH",
+            endpoint_filter={"service_type": "container-infra"},
+            headers={"OpenStack-API-Version": people.ROTATION},
+        )
+
+    def _live(self) -> Any:
+        return self.plane.get(kinds.HELM_RELEASE, self.namespace, self.addon)
+
+    def _phase(self) -> str:
+        status = view.status_of(self._live())
+        message = str(status.get("failureMessage") or "")
+        return f"Failed: {message}" if message else ""
+
+    def _note(self) -> str:
+        return view.annotations_of(self._live()).get(_NOTE, "")
+
+    def _annotate(self, name: str, text: str | None) -> None:
+        self.plane.patch(
+            kinds.HELM_RELEASE,
+            self.namespace,
+            self.addon,
+            {"metadata": {"annotations": {name: text}}},
+        )
+
+    def _set_phase(self, phase: str) -> None:
+        programs.kubectl(
+            programs.LAB / "kubeconfig",
+            "patch",
+            "helmrelease",
+            self.addon,
+            f"--namespace={self.namespace}",
+            "--subresource=status",
+            "--type=merge",
+            f"--patch={json.dumps({'status': {'phase': phase}})}",
+        )

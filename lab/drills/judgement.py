@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from magnum_capi_helm.model import names
+from magnum_capi_helm.status import view
 
 Object = dict[str, Any]
 _CLONED = "cluster.x-k8s.io/cloned-from-name"
@@ -223,11 +224,24 @@ def _paused(seen: Snapshot) -> Iterator[str]:
                 yield f"{kind} {name}: paused"
 
 
+def _identity(seen: Snapshot) -> Object:
+    """Return the Secret with the credential."""
+    [infra] = seen.objects["OpenStackCluster"].values()
+    name = infra["spec"]["identityRef"]["name"]
+    secret: Object = seen.objects["Secret"][name]
+    return secret
+
+
+def is_rotated(seen: Snapshot, at: float) -> bool:
+    """Return whether the credential was written after a moment."""
+    fields = _identity(seen)["metadata"].get("managedFields") or ()
+    return any(view.timestamp(each.get("time")) > at for each in fields)
+
+
 def _addons(seen: Snapshot) -> Iterator[str]:
     """Compare what is installed with the objects as they are."""
     secrets = seen.objects["Secret"]
-    [infra] = seen.objects["OpenStackCluster"].values()
-    identity = secrets[infra["spec"]["identityRef"]["name"]]
+    identity = _identity(seen)
     for kind in ADDONS:
         for name, each in seen.objects[kind].items():
             phase = each.get("status", {}).get("phase")

@@ -8,12 +8,10 @@ fails again and again is written by the test.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
 from typing import Any
 
+from lab.drills import moments
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
@@ -75,11 +73,8 @@ class AddonTest(fault_case.OneCluster):
         self.complete("UPDATE")
 
     def _stopped_provider(self) -> None:
-        """The process is there, and does nothing."""
-        record = (programs.LAB / "run" / "labinfra.pid").read_text()
-        process = int(record.split()[0])
-        self.addCleanup(self._continue, process)
-        os.kill(process, signal.SIGSTOP)
+        self.addCleanup(moments.hold_addons, 0)
+        moments.hold_addons(600)
         self._rotate()
         watch = self.watch(
             "the addon provider does nothing",
@@ -88,13 +83,9 @@ class AddonTest(fault_case.OneCluster):
             where=_WHERE,
         )
         self.until_named(watch)
-        self._continue(process)
+        moments.hold_addons(0)
         self.finish(watch)
         self.complete("UPDATE")
-
-    def _continue(self, process: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGCONT)
 
     def _rotate(self) -> None:
         """Give the cluster another credential, which is a value of addons."""

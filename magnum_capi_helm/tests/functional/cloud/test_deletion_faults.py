@@ -173,7 +173,7 @@ class DeletionTest(fault_case.OneCluster):
             (
                 "the network has another port",
                 "Failed to delete network",
-                "network .*ports",
+                r"network \S{36} .*ports",
                 lambda: network.delete_port(port),
             ),
             (

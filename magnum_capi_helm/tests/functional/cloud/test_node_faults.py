@@ -16,6 +16,8 @@ from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional.cloud import fault_case
 
+#: Seconds until Kubernetes misses a kubelet (node-monitor-grace-period).
+_GRACE = 50
 _HEALING = {
     "auto_healing_unhealthy_timeout": "1m",
     "auto_healing_max_unhealthy": "1",
@@ -55,6 +57,13 @@ class NodesTest(fault_case.OneCluster):
         self.finish(watch, how=": auto-healing has replaced the machine")
         self.complete("UPDATE")
 
+    def _stopped(self, server: Any) -> Callable[[], str]:
+        def said() -> str:
+            status = self._status(server)
+            return f"status: {status}" if status == "SHUTOFF" else ""
+
+        return said
+
     def _status(self, server: Any) -> str:
         return str(self.mine.compute.get_server(server.id).status)
 
@@ -65,8 +74,9 @@ class NodesTest(fault_case.OneCluster):
             self.mine.compute.stop_server(each)
         stopped = self.watch(
             "all servers of a group are stopped",
-            lambda: f"status: {self._status(workers[1])}",
+            self._stopped(workers[1]),
             "",
+            silent=_GRACE,
             entry=f"{workers[1].name}.Ready: ",
         )
         self.until_named(stopped)

@@ -79,7 +79,7 @@ class AddonTest(fault_case.OneCluster):
         watch = self.watch(
             "the addon provider does nothing",
             lambda: "nothing",
-            "addon cloud-config: its latest change is still to be installed",
+            "addon .*: its latest change is still to be installed",
             where=_WHERE,
         )
         self.until_named(watch)

@@ -65,57 +65,11 @@ def _snapshot() -> judgement.Snapshot:
             "Manifests",
         )
     }
-    nodes, servers = {}, {}
-    template = {
-        "version": "v1",
-        "infrastructureRef": {"name": "new"},
-        "bootstrap": {"configRef": {"name": "new"}},
-    }
-    server = {"spec": {"flavor": "m1.worker", "image": {"id": "i"}}}
+    nodes: dict[str, Any] = {}
+    servers: dict[str, Any] = {}
     for name in (f"{_RELEASE}-control-plane", f"{_RELEASE}-default-worker"):
-        machine = _named(
-            name,
-            spec={
-                "version": "v1",
-                "infrastructureRef": {"name": name},
-                "bootstrap": {"configRef": {"name": name}},
-            },
-            status={"nodeRef": {"name": name}},
-        )
-        if name.endswith("worker"):
-            label = {"cluster.x-k8s.io/deployment-name": name}
-            machine["metadata"]["labels"] = label
-        kinds["Machine"][name] = machine
-        for kind in ("OpenStackMachine", "OpenStackServer", "KubeadmConfig"):
-            made = _named(name, **copy.deepcopy(server))
-            notes = {"cluster.x-k8s.io/cloned-from-name": "new"}
-            made["metadata"]["annotations"] = notes
-            kinds[kind][name] = made
-        nodes[name] = _named(
-            name,
-            status={
-                "nodeInfo": {"kubeletVersion": "v1"},
-                "conditions": [{"type": "Ready", "status": "True"}],
-            },
-        )
-        servers[name] = {
-            "status": "ACTIVE",
-            "flavor": {"original_name": "m1.worker"},
-            "image": {"id": "i"},
-        }
-    plane = {"infrastructureRef": {"name": "new"}}
-    kinds["KubeadmControlPlane"][f"{_RELEASE}-control-plane"] = _named(
-        f"{_RELEASE}-control-plane",
-        spec={
-            "replicas": 1,
-            "version": "v1",
-            "machineTemplate": {"spec": plane},
-        },
-    )
-    kinds["MachineDeployment"][f"{_RELEASE}-default-worker"] = _named(
-        f"{_RELEASE}-default-worker",
-        spec={"replicas": 1, "template": {"spec": template}},
-    )
+        _add_machine(name, kinds, nodes, servers)
+    _add_owners(kinds)
     values = _named(_SECRET, kind="Secret", data=_VALUES)
     addon = _named(_ADDON, kind="HelmRelease", spec=_SPEC)
     record = _record([values, addon])
@@ -132,6 +86,68 @@ def _snapshot() -> judgement.Snapshot:
         servers,
         {_ADDON: f"{json.dumps(_SPEC)}{_sum(_VALUES)}"},
         {"clouds.yaml": "YQ=="},
+    )
+
+
+def _add_machine(
+    name: str,
+    kinds: dict[str, Any],
+    nodes: dict[str, Any],
+    servers: dict[str, Any],
+) -> None:
+    """Add a machine with its node and its server."""
+    server = {"spec": {"flavor": "m1.worker", "image": {"id": "i"}}}
+    machine = _named(
+        name,
+        spec={
+            "version": "v1",
+            "infrastructureRef": {"name": name},
+            "bootstrap": {"configRef": {"name": name}},
+        },
+        status={"nodeRef": {"name": name}},
+    )
+    if name.endswith("worker"):
+        label = {"cluster.x-k8s.io/deployment-name": name}
+        machine["metadata"]["labels"] = label
+    kinds["Machine"][name] = machine
+    for kind in ("OpenStackMachine", "OpenStackServer", "KubeadmConfig"):
+        made = _named(name, **copy.deepcopy(server))
+        notes = {"cluster.x-k8s.io/cloned-from-name": "new"}
+        made["metadata"]["annotations"] = notes
+        kinds[kind][name] = made
+    nodes[name] = _named(
+        name,
+        status={
+            "nodeInfo": {"kubeletVersion": "v1"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    )
+    servers[name] = {
+        "status": "ACTIVE",
+        "flavor": {"original_name": "m1.worker"},
+        "image": {"id": "i"},
+    }
+
+
+def _add_owners(kinds: dict[str, Any]) -> None:
+    """Add the objects that own the machines."""
+    template = {
+        "version": "v1",
+        "infrastructureRef": {"name": "new"},
+        "bootstrap": {"configRef": {"name": "new"}},
+    }
+    plane = {"infrastructureRef": {"name": "new"}}
+    kinds["KubeadmControlPlane"][f"{_RELEASE}-control-plane"] = _named(
+        f"{_RELEASE}-control-plane",
+        spec={
+            "replicas": 1,
+            "version": "v1",
+            "machineTemplate": {"spec": plane},
+        },
+    )
+    kinds["MachineDeployment"][f"{_RELEASE}-default-worker"] = _named(
+        f"{_RELEASE}-default-worker",
+        spec={"replicas": 1, "template": {"spec": template}},
     )
 
 

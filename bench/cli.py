@@ -61,10 +61,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     imports.add_argument("--times", type=int, default=7)
     _add_drivers(imports)
-    operations = commands.add_parser(
-        "operations", help="what operations on the running lab take"
-    )
-    operations.add_argument("--times", type=int, default=5)
     recorded = commands.add_parser(
         "record", help="record a cluster of the running lab"
     )
@@ -197,13 +193,6 @@ def _run(given: argparse.Namespace) -> int:
 
 def _say(text: str) -> None:
     print(text, flush=True)
-
-
-def _operations(given: argparse.Namespace) -> int:
-    from bench import operations
-
-    operations.run(given.times, _say)
-    return 0
 
 
 def _report(given: argparse.Namespace) -> int:

@@ -214,7 +214,6 @@ def _request(
     with (
         magnum_errors.translated(action, cluster.uuid, answer=answer),
         call.requested(action, context, cluster.uuid),
-        call.measured(),
     ):
         yield operation.Operation(context, cluster)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who took how long: the driver and helm say it in Magnum's log."""
+"""Who took how long: the driver says in Magnum's log how long helm took."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -9,22 +9,21 @@ import re
 
 from lab import layout
 
-_LINE = re.compile(r"release ([\w.-]+).*driver ([\d.]+) s, helm ([\d.]+) s")
+_LINE = re.compile(r"release ([\w.-]+) in \S+: helm ([\d.]+) s")
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One operation; the log lines give the driver's and helm's share."""
+    """One operation; the log lines give helm's share."""
 
     name: str
     total: float
-    driver: float | None
     helm: float | None
 
     @property
     def rest(self) -> float:
-        """Cluster API, the machines, and Magnum's polls in between."""
-        return self.total - (self.driver or 0.0) - (self.helm or 0.0)
+        """Cluster API, the machines, the driver, and the polls in between."""
+        return self.total - (self.helm or 0.0)
 
 
 class Log:
@@ -41,17 +40,15 @@ class Log:
             text = stream.read().decode(errors="replace")
             self._offset = stream.tell()
         found = [w for w in _LINE.findall(text) if w[0] == release]
-        if not found:
-            return Part(name, total, None, None)
-        driver = sum(float(words[1]) for words in found)
-        return Part(name, total, driver, sum(float(w[2]) for w in found))
+        helm = sum(float(words[1]) for words in found)
+        return Part(name, total, helm if found else None)
 
 
 def table(parts: Sequence[Part]) -> str:
     """Seconds, one row for each operation."""
-    head = f"{'':10}{'driver':>9}{'helm':>9}{'Cluster API':>13}{'total':>9}"
+    head = f"{'':10}{'helm':>9}{'Cluster API':>13}{'total':>9}"
     rows = [
-        f"{part.name:10}{_seconds(part.driver):>9}{_seconds(part.helm):>9}"
+        f"{part.name:10}{_seconds(part.helm):>9}"
         f"{_seconds(part.rest):>13}{_seconds(part.total):>9}"
         for part in parts
     ]

@@ -23,13 +23,11 @@ from keystoneauth1.identity import v3
 import openstack.config
 import openstack.connection
 import openstack.exceptions
-from requests import adapters
 
 from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 
 #: Seconds for one request, where Magnum's configuration sets none.
@@ -220,9 +218,6 @@ def _session(auth: Any) -> Any:
     _check_files(session)
     if session.timeout is None:
         session.timeout = _TIMEOUT
-    transport = session.session
-    for prefix, adapter in list(transport.adapters.items()):
-        transport.mount(prefix, _Measured(adapter))
     return session
 
 
@@ -239,26 +234,6 @@ def _check_files(session: Any) -> None:
             raise errors.NotConfigured(
                 f"[{_SECTION}] {option} {path}: {error.strerror}"
             ) from error
-
-
-class _Measured(adapters.BaseAdapter):
-    """An HTTP adapter that records the time which requests take.
-
-    It wraps keystoneauth's own, which knows the options of TLS.
-    """
-
-    def __init__(self, inner: adapters.BaseAdapter) -> None:
-        super().__init__()
-        self._inner = inner
-
-    def send(self, *args: Any, **kwargs: Any) -> Any:
-        """Send one request."""
-        with call.waiting(call.OPENSTACK):
-            return self._inner.send(*args, **kwargs)
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._inner.close()
 
 
 def identity_url() -> str:

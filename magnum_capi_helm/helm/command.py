@@ -101,10 +101,7 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
             raise errors.NotConfigured(
                 f"{_NO_HELM} ({error.strerror})"
             ) from error
-        with (
-            call.waiting(call.HELM),
-            Deadline(process, self._deadline) as deadline,
-        ):
+        with Deadline(process, self._deadline) as deadline:
             out, err = process.communicate(input)
         if deadline.lost:
             # It raises that the Lease is lost.

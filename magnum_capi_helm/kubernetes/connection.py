@@ -23,7 +23,6 @@ import requests
 
 from magnum_capi_helm.kubernetes import exec_plugin
 from magnum_capi_helm.kubernetes import kubeconfig
-from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 
 LOG = log.getLogger(__name__)
@@ -135,17 +134,16 @@ class Connection:
         :raises requests.RequestException: no answer in time
         """
         options |= {"version": version, "url": url}
-        with call.waiting(call.MANAGEMENT):
-            used = self._latest()
-            answer = used.api.request(method, **options)
-            if answer.status_code != requests.codes.unauthorized:
-                return answer
-            if used.plugin is not None:
-                used.plugin.drop_refused(answer)
-            latest = self._latest()
-            if latest is used and used.plugin is None:
-                return answer
-            return latest.api.request(method, **options)
+        used = self._latest()
+        answer = used.api.request(method, **options)
+        if answer.status_code != requests.codes.unauthorized:
+            return answer
+        if used.plugin is not None:
+            used.plugin.drop_refused(answer)
+        latest = self._latest()
+        if latest is used and used.plugin is None:
+            return answer
+        return latest.api.request(method, **options)
 
     def _latest(self) -> _Session:
         """Return the session to use, made again after a change."""

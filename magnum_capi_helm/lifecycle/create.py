@@ -95,14 +95,13 @@ def create(operation: operations.Operation) -> None:
     plan = dataclasses.replace(plan, values=values_now)
     cluster_placement.ensure_namespace(rt, operation.namespace, plan.namespace)
     with (
-        call.measured() as measured,
         # The status says so, and it goes on in its turn.
         contextlib.suppress(errors.NoTurn),
         operation.queued(operations.Operation.lock_and_apply),
         operation.lock(new=True) as locked,
     ):
         if _claim(locked, plan) and _make(locked, plan):
-            LOG.info("created release %s: %s", operation.release, measured)
+            LOG.info("created release %s", operation.release)
 
 
 def _plan(operation: operations.Operation) -> _Plan:

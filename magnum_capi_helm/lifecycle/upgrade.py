@@ -33,7 +33,6 @@ from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
-from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
@@ -68,7 +67,6 @@ def upgrade(
     """
     deadline = time.monotonic() + _ALL
     with contextlib.ExitStack() as stack:
-        measured = stack.enter_context(call.measured())
         with _refusals():
             operation.check_release()
             # Before the Lease: no operation waits for helm with a Lease.
@@ -90,7 +88,7 @@ def upgrade(
                 problem,
             )
         else:
-            LOG.info("upgraded release %s: %s", operation.release, measured)
+            LOG.info("upgraded release %s", operation.release)
     row = rows.fresh(operation.context, operation.cluster)
     if row is not None:
         status_writer.copy_outcome(row, operation.cluster)

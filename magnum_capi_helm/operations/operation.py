@@ -254,13 +254,10 @@ class Operation(releases.Release):
         :param done: verb for the log, when the work is done
         """
         text = f"{request} of cluster %s goes on with the polls: %s"
-        with (
-            call.measured() as measured,
-            magnum_errors.logged(LOG, text, self.cluster.uuid),
-        ):
+        with magnum_errors.logged(LOG, text, self.cluster.uuid):
             with self.queued(work):
                 work(self)
-            LOG.info("%s release %s: %s", done, self.release, measured)
+            LOG.info("%s release %s", done, self.release)
 
     def lock_and_apply(self) -> None:
         """Take the Lease, and make the release match the rows.
@@ -550,8 +547,6 @@ def _run_queued(
     text = "Cluster %s, after its wait for helm: %s; the polls go on"
     with (
         call.acting(actor),
-        call.measured() as measured,
         magnum_errors.logged(LOG, text, uuid),
     ):
         work(Operation(context, row, rt))
-        LOG.info("in its turn, cluster %s: %s", uuid, measured)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How often each operation starts helm, with no chart to be had."""
+"""Each operation gets through with no chart to be had."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from magnum_capi_helm.tests.functional import programs
 
 #: What the driver logs of an operation that got through.
 DONE = re.compile(
-    r"\.\w+ \[[^]]*\] (\w+)(?: nodegroups of)? release (\S+): driver .*"
-    r" helm [\d.]+ s \((\d+) processes\)"
+    r"\.\w+ \[[^]]*\] (\w+)(?: nodegroups of)? release (\S+)$", re.MULTILINE
 )
 
 
 class HelmsTest(base.LabCase):
     """One cluster through its life, while the repository is down."""
 
-    def test_one_helm_for_a_create_and_two_for_each_change(self) -> None:
+    def test_each_operation_gets_through(self) -> None:
         template = self.template()
         newer = self.template(image_id="ubuntu-v1.35.1")
         # The first one may have to fetch the chart.
@@ -33,28 +32,19 @@ class HelmsTest(base.LabCase):
 
         made = self._live(template, newer)
 
-        self.assertRegex(
-            base.magnum_log()[logged:],
-            f"created release {made['stack_id']}: .* OpenStack [0-9.]+ s "
-            r"\([1-9]\d* requests\), management cluster [0-9.]+ s "
-            r"\([1-9]\d* requests\)",
-        )
         done = [
-            (what, int(processes))
-            for what, release, processes in DONE.findall(
-                base.magnum_log()[logged:]
-            )
+            what
+            for what, release in DONE.findall(base.magnum_log()[logged:])
             if release == made["stack_id"]
         ]
         self.assertEqual(
             [
-                ("created", 1),
-                ("resized", 2),
-                # One compares templates, one applies.
-                ("changed", 2),
-                ("changed", 2),
-                ("changed", 2),
-                ("upgraded", 2),
+                "created",
+                "resized",
+                "changed",
+                "changed",
+                "changed",
+                "upgraded",
             ],
             done,
         )

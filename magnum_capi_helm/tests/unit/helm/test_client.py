@@ -21,15 +21,6 @@ from magnum_capi_helm.tests.unit.helm import program
 
 
 class UpgradeTest(program.HelmTestCase):
-    def test_its_time_is_measured(self) -> None:
-        self.answers(program.RELEASE)
-        helm = self.helm()
-        # Its version is asked for once.
-        self.upgrade(helm)
-        with call.measured() as measured:
-            self.upgrade(helm)
-        self.assertIn("(1 processes)", str(measured))
-
     def test_each_run_is_measured_with_its_command_and_end(self) -> None:
         told: list[tuple[str, str]] = []
 

@@ -14,7 +14,6 @@ import requests
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.kubernetes import server
 
@@ -45,12 +44,6 @@ class RequestTest(server.ServerTest):
         for _ in range(5):
             connected.request("GET", "v1", "secrets")
         self.assertEqual(1, len(self.server.clients))
-
-    def test_its_time_is_measured(self) -> None:
-        connected = self.connect()
-        with call.measured() as measured:
-            connected.request("GET", "v1", "secrets")
-        self.assertIn("(1 requests)", str(measured))
 
     def test_it_knows_the_server_for_messages(self) -> None:
         self.assertEqual(self.server.url, self.connect().server)

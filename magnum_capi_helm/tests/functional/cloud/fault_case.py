@@ -18,6 +18,7 @@ from typing import Any
 from lab import fault_table
 from lab import faults
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import magnum_api
@@ -102,16 +103,29 @@ class FaultCase(base.LabCase):
     # What the cloud says
 
     def refused(self, owner: str, phrase: str) -> Callable[[], str]:
-        """Give a service's answer to CAPO, as CAPO's events have it.
+        """Give a service's answer to CAPO, as CAPO has it.
+
+        client-go drops events of an object that has many: the condition of
+        the network has the last error.
 
         :param owner: begins the names of the objects that it is about
         """
 
         def said() -> str:
-            for each in self.plane.list(kinds.EVENT, self.namespace):
-                name = each["involvedObject"]["name"]
-                message = str(each.get("message") or "")
-                if name.startswith(owner) and re.search(phrase, message):
+            found = [
+                (each["involvedObject"]["name"], str(each.get("message")))
+                for each in self.plane.list(kinds.EVENT, self.namespace)
+            ]
+            found += [
+                (view.name_of(each), conditions.merged(each)["Ready"].message)
+                for each in self.plane.list(
+                    kinds.OPENSTACK_CLUSTER, self.namespace
+                )
+            ]
+            for name, message in found:
+                if name.startswith(owner) and re.search(
+                    phrase, message, re.IGNORECASE
+                ):
                     inner = _SENTENCE.search(message)
                     return inner[1] if inner else message
             return ""

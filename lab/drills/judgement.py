@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.model import names
-from magnum_capi_helm.status import view
 
 Object = dict[str, Any]
 _CLONED = "cluster.x-k8s.io/cloned-from-name"
@@ -233,9 +233,12 @@ def _identity(seen: Snapshot) -> Object:
 
 
 def is_rotated(seen: Snapshot, at: float) -> bool:
-    """Return whether the credential was written after a moment."""
-    fields = _identity(seen)["metadata"].get("managedFields") or ()
-    return any(view.timestamp(each.get("time")) > at for each in fields)
+    """Return whether the credential was made after a moment.
+
+    The driver notes fractions of a second, the API server seconds.
+    """
+    used = credential_secret.in_use(_identity(seen))
+    return used is not None and used.since > at
 
 
 def _addons(seen: Snapshot) -> Iterator[str]:

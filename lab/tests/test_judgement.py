@@ -16,6 +16,7 @@ from oslotest import base
 
 from lab.drills import changes
 from lab.drills import judgement
+from magnum_capi_helm.cloud import credential_secret
 
 _RELEASE = "web-0123456789ab"
 _ADDON, _SECRET = f"{_RELEASE}-gpu", f"{_RELEASE}-gpu-config"
@@ -231,6 +232,18 @@ class JudgementTest(base.BaseTestCase):
         self.assertIn(
             f"MachineDeployment {_RELEASE}-default-worker: extra", found
         )
+
+    def test_a_rotation_in_the_same_second_is_told_apart(self) -> None:
+        entry = credential_secret.Entry("u", "magnum-x", "a", since=7.9)
+        login = {"auth": {"application_credential_id": "a"}}
+        clouds = json.dumps({"clouds": {"openstack": login}}).encode()
+        seen = _snapshot()
+        secret = seen.objects["Secret"]["login"]
+        secret["data"] = {"clouds.yaml": base64.b64encode(clouds).decode()}
+        notes = credential_secret.entries_annotation([entry])
+        secret["metadata"]["annotations"] = notes
+        self.assertTrue(judgement.is_rotated(seen, 7.1))
+        self.assertFalse(judgement.is_rotated(seen, 8.0))
 
 
 class RequestsTest(base.BaseTestCase):

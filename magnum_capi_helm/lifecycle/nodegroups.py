@@ -77,9 +77,7 @@ def create(operation: operations.Operation, nodegroup: Any) -> None:
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     operation.check_changeable()
-    item = _new_item(operation, nodegroup, operation.stored())
-    key = desired_state.item_key(nodegroup.uuid)
-    operation.patch_stored({key: encoding.plain(item)})
+    _store_item(operation, nodegroup)
     row = rows.fresh_group(nodegroup)
     if row is None:
         # The user deleted it meanwhile. The next change of the release
@@ -91,6 +89,27 @@ def create(operation: operations.Operation, nodegroup: Any) -> None:
     status_writer.save_accepted(nodegroup, operation.release)
     operation.start_update()
     _run(operation, _apply)
+
+
+def _store_item(operation: operations.Operation, nodegroup: Any) -> None:
+    """Store the values of a new group, after all that could refuse it.
+
+    Another change may be accepted meanwhile, such as an upgrade after which
+    the machines of the group could not join: then all is checked again.
+
+    :raises CapiHelmError: it is refused
+    """
+    key = desired_state.item_key(nodegroup.uuid)
+    for last in (False, False, True):
+        stored = operation.stored()
+        change = {key: encoding.plain(_new_item(operation, nodegroup, stored))}
+        try:
+            operation.patch_stored(change, stored.version)
+        except errors.Conflict:
+            if last:
+                raise
+        else:
+            return
 
 
 def update(operation: operations.Operation, nodegroup: Any) -> None:

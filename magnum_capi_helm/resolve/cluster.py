@@ -193,10 +193,11 @@ def living(
     :param applied: the cluster's values; those of 1.4.0 have the same keys
     """
     own = applied.get("controlPlane") or {}
+    # In an upgrade, new machines join the control plane that is to come.
     version = (
-        cluster.coe_version
-        or own.get("kubernetesVersion")
+        own.get("kubernetesVersion")
         or applied.get("kubernetesVersion")
+        or cluster.coe_version
         or ""
     )
     image = dataclasses.replace(

@@ -212,6 +212,53 @@ class RefusalTest(upgrading.UpgradeTestCase):
         for count in (1, 0):
             self.resize(count, "mine")
 
+    def test_a_new_group_has_the_version_that_an_upgrade_brings(self) -> None:
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        error = self.assertRaises(
+            exception.MagnumException,
+            self.add,
+            "old",
+            image_id="ubuntu-1.34.3",
+        )
+        self.assertIn("the control plane has 1.35.1", str(error))
+        self.add("new", image_id="ubuntu-1.35")
+        self.assertIn("new", self.machines())
+
+    def test_an_upgrade_overtakes_a_new_group_that_becomes_too_old(
+        self,
+    ) -> None:
+        real, new = (
+            self.management.patch,
+            self.template(image_id="ubuntu-1.35"),
+        )
+
+        def patch(*args: Any, **options: Any) -> Any:
+            overtaken.cleanUp()
+            row = self.row()
+            row.status = "UPDATE_COMPLETE"
+            row.save()
+            self.upgrade(new)
+            return real(*args, **options)
+
+        overtaken = fixtures.MockPatchObject(self.management, "patch", patch)
+        overtaken.setUp()
+        error = self.assertRaises(
+            exception.MagnumException,
+            self.add,
+            "mine",
+            image_id="ubuntu-1.34.3",
+        )
+        self.assertIn(
+            "a new machine joins a control plane of its own minor version of "
+            "Kubernetes alone. Image 'ubuntu-1.34.3' has 1.34.3, and the "
+            "control plane has 1.35.1",
+            str(error),
+        )
+        self.settle()
+        self.assertEqual(
+            ["control-plane", "default-worker"], sorted(self.machines())
+        )
+
     def test_another_distribution_beside_a_group_that_stays(self) -> None:
         self.add("mine", image_id="ubuntu-1.34.3")
         self.settle()

@@ -57,6 +57,9 @@ def main(port: int, options: list[str]) -> None:
     conductor.start()
     spacing = periodic.MagnumPeriodicTasks._periodic_spacing
     spacing["sync_cluster_status"] = _STATUS_POLL
+    # Magnum reads its option before the configuration: a minute, always.
+    health = magnum.conf.CONF.kubernetes.health_polling_interval
+    spacing["sync_cluster_health_status"] = health
     conductor.create_periodic_tasks()
     # Else requests beside the first find a policy without rules.
     policy.init().load_rules()

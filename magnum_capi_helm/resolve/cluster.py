@@ -20,6 +20,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import operator_files
@@ -193,16 +194,14 @@ def living(
     :param applied: the cluster's values; those of 1.4.0 have the same keys
     """
     own = applied.get("controlPlane") or {}
-    # In an upgrade, new machines join the control plane that is to come.
-    version = (
-        own.get("kubernetesVersion")
-        or applied.get("kubernetesVersion")
-        or cluster.coe_version
-        or ""
-    )
+    wanted = own.get("kubernetesVersion") or applied.get("kubernetesVersion")
+    both = [str(e or "").lstrip("v") for e in (wanted, cluster.coe_version)]
+    # In an upgrade, new machines join the control plane that is to come. An
+    # older copy of the values says less than the one that runs.
+    version = max(both, key=lambda each: versions.number(each) or (0,))
     image = dataclasses.replace(
         outlined.control_plane.image,
-        kube_version=str(version).removeprefix("v"),
+        kube_version=version,
         os_distro=str(applied.get("osDistro") or _CHARTS_DISTRO),
     )
     settled = dataclasses.replace(

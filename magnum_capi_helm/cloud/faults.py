@@ -121,7 +121,7 @@ def _questions(
     """Yield objects, each with its questions, the best first."""
     if network := objects.infrastructure:
         yield from ((network, e) for e in questions.about_network(network))
-    for each in objects.servers:
+    for each in (*objects.servers, *objects.mute_machines()):
         yield from ((each, e) for e in questions.about_server(each))
 
 
@@ -224,7 +224,10 @@ def _answer(
         return view.Fault(unread=_REFUSED)
     rt.fault_sessions[scope] = session
     if key.service == questions.NEEDS:
-        server = rt.management.get(kinds.OPENSTACK_SERVER, scope[0], key.id)
+        place = scope[0], key.id
+        server = rt.management.get(
+            kinds.OPENSTACK_SERVER, *place
+        ) or rt.management.get(kinds.OPENSTACK_MACHINE, *place)
         return view.Fault(server_needs.missing(session, view.spec_of(server)))
     api = sessions.proxy(session, _PROXIES[key.service])
     match key.service:

@@ -233,9 +233,12 @@ class ReleaseObjects:
 
     def infrastructure(self) -> view.View:
         """Return the objects that OpenStack may know more about."""
-        cluster = self._decode_one(_OPENSTACK_CLUSTER)
-        servers = self._decode(_OPENSTACK_SERVER)
-        return view.View(self.release, infrastructure=cluster, servers=servers)
+        return view.View(
+            self.release,
+            infrastructure=self._decode_one(_OPENSTACK_CLUSTER),
+            infra_machines=self._decode(_OPENSTACK_MACHINE),
+            servers=self._decode(_OPENSTACK_SERVER),
+        )
 
     def _decode(self, query: Query) -> tuple[view.Object, ...]:
         items = self.items.get(query, ())

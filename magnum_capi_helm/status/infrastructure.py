@@ -72,10 +72,11 @@ def server(objects: view.View, machine: view.Object) -> tree.Branch | None:
     if obj is None:
         return None
     status, reason = view.status_of(obj), _server_error(obj, objects)
+    kind = str(obj.get("kind") or "OpenStackServer")
     state = str(status.get("instanceState") or "")
     if reason or status.get("ready"):
-        return tree.grow("OpenStackServer", view.name_of(obj), reason, state)
-    return tree.Branch("OpenStackServer", view.name_of(obj), note=state)
+        return tree.grow(kind, view.name_of(obj), reason, state)
+    return tree.Branch(kind, view.name_of(obj), note=state)
 
 
 def _server_error(obj: view.Object, objects: view.View) -> tree.Reason:

@@ -178,9 +178,25 @@ class View:
         """Return the OpenStackServer of a Machine.
 
         CAPO gives it the name of the OpenStackMachine
-        (``getOrCreateMachineServer`` in openstackmachine_controller.go).
+        (``getOrCreateMachineServer`` in openstackmachine_controller.go), which
+        stands for it while CAPO is mute.
         """
-        return _named(self.servers, _infrastructure_name(machine))
+        name = _infrastructure_name(machine)
+        return _named((*self.servers, *self.mute_machines()), name)
+
+    def mute_machines(self) -> tuple[Object, ...]:
+        """Return the OpenStackMachines of which CAPO has said nothing.
+
+        CAPO logs in before it writes a condition, or makes an OpenStackServer
+        (``Reconcile`` in openstackmachine_controller.go).
+        """
+        with_server = set(map(name_of, self.servers))
+        return tuple(
+            each
+            for each in self.infra_machines
+            if not (status_of(each) or deleting(each))
+            and name_of(each) not in with_server
+        )
 
     def fault(self, obj: Object | None) -> Fault:
         """Return the answer about an object; empty if nobody was asked."""

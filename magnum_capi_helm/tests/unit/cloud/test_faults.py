@@ -371,6 +371,18 @@ class NeedsTest(FaultsCase):
         self.openstack.credentials.clear()
         self.assertIn("[credential-refused]", self.reason())
 
+    def test_a_refused_login_before_capo_makes_an_openstack_server(
+        self,
+    ) -> None:
+        self.create()
+        name = self.capi.server_in_error("default-worker", status={})
+        self.server.delete(kinds.OPENSTACK_SERVER, base.NAMESPACE, name)
+        self.server.patch(
+            kinds.OPENSTACK_MACHINE, base.NAMESPACE, name, {"status": None}
+        )
+        self.openstack.credentials.clear()
+        self.assertIn("[credential-refused]", self.reason())
+
 
 class NetworkTest(FaultsCase):
     """A network that stays: CAPO makes an event and nothing else."""

@@ -275,7 +275,8 @@ def _sums(
     sources = (spec.get(each) or () for each in _SOURCES)
     for source in itertools.chain(*sources):
         if "secret" in source:
-            secret = secrets[source["secret"]["name"]]
+            # helm of a deletion that came meanwhile removes it.
+            secret = secrets.get(source["secret"]["name"], {})
             text += _sum(secret)
             for value in _data(secret):
                 text += _sum(identity) * ("cloud_identity" in value)

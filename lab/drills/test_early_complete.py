@@ -124,7 +124,8 @@ class EarlyCompleteTest(case.DrillCase):
     def over(self) -> bool:
         """Return whether the walkers end."""
         for each in (self.completes.problem, self.weather.problem):
-            self.problems += filter(None, [each])
+            if each and each not in self.problems:
+                self.problems.append(each)
         return bool(self.problems) or self.accepted.total() >= CHANGES
 
     # The moment

@@ -189,6 +189,11 @@ def _old_credential(seen: Any) -> None:
     seen.objects["Secret"]["login"]["data"]["clouds.yaml"] = "Yg=="
 
 
+def _removed(seen: Any) -> None:
+    """Remove a Secret, as helm does in a deletion that came meanwhile."""
+    del seen.objects["Secret"][_SECRET]
+
+
 def _paused(seen: Any) -> None:
     _worker("MachineDeployment", seen)["spec"]["paused"] = True
 
@@ -203,6 +208,7 @@ _WRONG: dict[Callable[[Any], None], str] = {
     _new_values: "older values are installed",
     _old_credential: "an older credential is installed",
     _paused: "paused",
+    _removed: f"Secret {_SECRET}: not as in helm's manifest",
 }
 
 

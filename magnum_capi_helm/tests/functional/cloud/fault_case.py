@@ -28,6 +28,9 @@ from magnum_capi_helm.tests.functional import programs
 _POLL = 3.0
 #: The same of health polls.
 _HEALTH_POLL = 10.0
+#: Seconds for which health polls share addons, and all other objects.
+_ADDONS_AGE = 60.0
+_SHARED_AGE = 20.0
 #: Polls after which a fault is to be named where nothing else is going on.
 _SOON = 2
 #: Entries of the health that are well.
@@ -38,7 +41,7 @@ _SENTENCE = re.compile(r"\"(?:message|faultstring)\": ?\"((?:[^\"\\]|\\.)+)\"")
 PROJECT = "other"
 #: How a reason goes if CAPO has given up on a machine.
 AGAIN = "a new machine (``kubectl delete machine``)"
-CONTROL_PLANE, WORKERS = "control plane", "workers"
+CONTROL_PLANE, WORKERS, ADDONS = "control plane", "workers", "addons"
 
 
 @dataclasses.dataclass
@@ -261,11 +264,12 @@ class FaultCase(base.LabCase):
         def seen() -> bool:
             watch.row.health = self._ill(watch)
             late = time.monotonic() - watch.named_at
-            is_new = late > _HEALTH_POLL + base.POLL
+            age = _ADDONS_AGE if watch.row.where == ADDONS else _SHARED_AGE
+            is_new = late > age + _HEALTH_POLL + base.POLL
             found = re.search(watch.entry, watch.row.health)
             return found is not None and (bool(watch.entry) or is_new)
 
-        self.until(seen, 60, lambda: f"{watch.entry}: {self._ill(watch)}")
+        self.until(seen, 120, lambda: f"{watch.entry}: {self._ill(watch)}")
 
     def until_over(self, watch: Watch, seconds: float = 120) -> None:
         """Wait until a reason is gone, and the entry of the health."""

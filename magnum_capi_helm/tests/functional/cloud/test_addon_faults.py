@@ -19,7 +19,6 @@ from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.cloud import fault_case
 
-_WHERE = "addons"
 #: kopf's note of a handler that fails (``ProgressRecord`` in
 #: ``kopf/_cogs/configs/progress.py``), and what helm 3 says at a time-out.
 _NOTE = "addons.stackhpc.com/handle_addon_updated"
@@ -47,7 +46,7 @@ class AddonTest(fault_case.OneCluster):
             "an addon fails",
             self._phase,
             f"addon ccm-openstack: Failed: {_CHART}",
-            where=_WHERE,
+            where=fault_case.ADDONS,
         )
         self.until_named(watch)
         self._annotate(base.ADDON_FAULT, None)
@@ -64,7 +63,7 @@ class AddonTest(fault_case.OneCluster):
             "helm times out",
             self._note,
             f"addon ccm-openstack: Upgrading, 7 tries: {_TIMEOUT}",
-            where=_WHERE,
+            where=fault_case.ADDONS,
         )
         self.until_named(watch)
         self._annotate(_NOTE, None)
@@ -80,7 +79,7 @@ class AddonTest(fault_case.OneCluster):
             "the addon provider does nothing",
             lambda: "nothing",
             "addon .*: its latest change is still to be installed",
-            where=_WHERE,
+            where=fault_case.ADDONS,
         )
         self.until_named(watch)
         moments.hold_addons(0)

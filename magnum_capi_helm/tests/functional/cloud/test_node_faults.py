@@ -102,7 +102,9 @@ class NodesTest(fault_case.OneCluster):
             for each in self.plane.list(kinds.HEALTH_CHECK, self.namespace):
                 if view.name_of(each) == f"{self.name}-default-worker":
                     found = conditions.merged(each).get("RemediationAllowed")
-                    return found.message if found and found.bad else ""
+                    # Machines that are not started yet count as well.
+                    if found and "unhealthy: 2" in found.message:
+                        return found.message
             return ""
 
         return said

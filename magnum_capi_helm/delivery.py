@@ -46,6 +46,7 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import delivery_record
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
@@ -208,6 +209,7 @@ def _send(
     _write(operation, written, accepted)
 
 
+@call.without_lease("the API server compares the record")
 def _write(
     operation: operations.Operation,
     stored: client.Object | None,

@@ -143,8 +143,7 @@ def _save(
         call.check_lease()
         status_writer.save_deleting(row)
         return row
-    call.check_lease()
-    row.save()
+    rows.save(row)
     if row.status.endswith("_COMPLETE"):
         _begin_update(operation)
         status_writer.save_updating(row)

@@ -20,6 +20,7 @@ from magnum.db.sqlalchemy import models
 from magnum.objects import fields
 from oslo_db.sqlalchemy import enginefacade  # type: ignore[import-untyped]
 
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 
@@ -58,6 +59,16 @@ def find(request: Any, uuid: str) -> Any | None:
         return objects.Cluster.get_by_uuid(request, uuid)
     except exception.ClusterNotFound:
         return None
+
+
+def save(row: Any) -> None:
+    """Save the changed fields of a row.
+
+    :raises LeaseMissing: this call does not hold the Lease
+    :raises LeaseLost: the row may be outdated: another conductor has the Lease
+    """
+    call.check_lease()
+    row.save()
 
 
 def read(cluster: Any) -> tuple[requested_groups.Rows, list[Any]]:

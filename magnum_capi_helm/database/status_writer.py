@@ -25,6 +25,7 @@ _SHOWN = (
 _VERSION_WIDTH = 20
 
 
+@call.without_lease("all polls write what they read")
 def save_observed(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
@@ -47,6 +48,7 @@ def save_observed(
     )
 
 
+@call.without_lease("all polls write what they read")
 def save_facts(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
@@ -63,7 +65,8 @@ def save_facts(
 def save_complete(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
-    """Write that everything is as the rows want it. Only under the Lease."""
+    """Write that everything is as the rows want it."""
+    call.check_lease()
     for nodegroup in nodegroups:
         if nodegroup.name in verdict.groups and not rows.leaving(nodegroup):
             _end(nodegroup, "COMPLETE", None)
@@ -99,6 +102,7 @@ def save_failed(
     _save(cluster)
 
 
+@call.without_lease("nothing was begun")
 def fail_groups(cluster: Any, reason: str) -> None:
     """Write that the groups of a refused create failed with it."""
     for nodegroup in cluster.nodegroups:
@@ -106,6 +110,7 @@ def fail_groups(cluster: Any, reason: str) -> None:
         _save(nodegroup)
 
 
+@call.without_lease("a deletion waits for no operation")
 def save_deleting(cluster: Any, reason: str | None = None) -> None:
     """Write DELETE_IN_PROGRESS to the cluster and all its groups."""
     status = rows.Status.DELETE_IN_PROGRESS
@@ -114,6 +119,7 @@ def save_deleting(cluster: Any, reason: str | None = None) -> None:
     _save(cluster, status=status, status_reason=reason)
 
 
+@call.without_lease("a request, which the next holder finds")
 def save_group(nodegroup: Any, status: str) -> None:
     """Write the status of a group, and fields that Magnum left unsaved."""
     _save(nodegroup, status=status, status_reason=None)
@@ -131,6 +137,7 @@ def save_refused(nodegroup: Any, reason: str) -> None:
     _save(nodegroup, stack_id=None, status=status, status_reason=reason)
 
 
+@call.without_lease("it asks for polls alone")
 def save_updating(cluster: Any) -> None:
     """Write UPDATE_IN_PROGRESS, so that polls go on; not over a deletion."""
     if rows.action(cluster.status) != "DELETE" and not rows.in_progress(
@@ -156,6 +163,7 @@ def await_polls(context: Any, cluster: Any) -> None:
         save_updating(row)
 
 
+@call.without_lease("it ends nothing")
 def save_reason(cluster: Any, reason: str | None) -> None:
     """Write the reason alone."""
     _save(cluster, status_reason=reason)
@@ -184,6 +192,4 @@ def _save(row: Any, **values: Any) -> None:
     """Set fields, and save the row if any of its fields has changed."""
     _set(row, **values)
     if row.obj_what_changed():
-        # It may be outdated if this conductor stood still meanwhile.
-        call.check_lease()
-        row.save()
+        rows.save(row)

@@ -33,6 +33,8 @@ from magnum_capi_helm.model import errors
 
 T = TypeVar("T")
 
+#: Commands that change a release.
+_WRITES = ("upgrade", "uninstall")
 _NO_HELM = (
     "helm can't be started: install helm 3.16 or later on the PATH of "
     "magnum-conductor"
@@ -87,7 +89,8 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
             argv += ["--description", str(asked)]
         if self._kubeconfig:
             argv += ["--kubeconfig", str(self._kubeconfig)]
-        call.check_lease()
+        if command[0] in _WRITES:
+            call.check_lease()
         try:
             process = subprocess.Popen(
                 argv,

@@ -403,10 +403,11 @@ class Client:
     ) -> Any:
         """Send a request, with retries, and translate failures."""
         connection = self._connected()
+        asks = method == "GET" or options.get("params") == _DRY_RUN["params"]
 
         def ask() -> Any:
             # The process may have been stopped before this try.
-            if method != "GET":
+            if not asks:
                 call.check_lease()
             return connection.request(method, version, url, **options)
 

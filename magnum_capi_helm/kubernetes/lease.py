@@ -145,6 +145,7 @@ class Leases:
             kinds.LEASE, namespace, names.lease(release)
         )
 
+    @call.without_lease("a deletion waits for no operation")
     def mark_deleted(self, namespace: str, release: str) -> None:
         """Set the delete mark, whoever holds the Lease."""
         change = {"metadata": {"annotations": {DELETE_MARK: _now()}}}
@@ -152,6 +153,7 @@ class Leases:
             kinds.LEASE, namespace, names.lease(release), change
         )
 
+    @call.without_lease("the Lease itself, when its cluster is gone")
     def delete(self, namespace: str, release: str) -> None:
         """Remove the Lease: the last object of a cluster to go."""
         self._management.delete(kinds.LEASE, namespace, names.lease(release))
@@ -161,6 +163,7 @@ class Leases:
         """Drop the observations of a Lease."""
         self._observed.pop((scope[0], names.lease(scope[1])), None)
 
+    @call.without_lease("the Lease itself, which the API server compares")
     def _take(
         self,
         namespace: str,
@@ -273,7 +276,7 @@ class Hold:
         :raises LeaseLost: another conductor has it
         """
         # The renewal thread and the writer may both renew it.
-        with self._renewing, call.lease_guard(None):
+        with self._renewing, call.lease_guard(lambda: None):
             if self.lost:
                 raise errors.LeaseLost(self._name)
             try:

@@ -20,6 +20,7 @@ import time
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 
 NAME = "kube-system"
@@ -159,6 +160,7 @@ class Maintenance:
             was_frozen = json.dumps(spans[-_REMEMBERED:])
             self._write({FROZEN: None, WAS_FROZEN: was_frozen})
 
+    @call.without_lease("a freeze holds for all clusters")
     def _write(self, change: Mapping[str, str | None]) -> None:
         self._management.patch(
             kinds.NAMESPACE,

@@ -172,7 +172,7 @@ def _claim(locked: operations.Locked, plan: _Plan) -> bool:
         return False
     cluster_identity.record(rows.all_groups(cluster), release, plan.location)
     cluster.stack_id = release
-    cluster.save()
+    rows.save(cluster)
     return True
 
 

@@ -45,6 +45,7 @@ from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
@@ -214,6 +215,7 @@ def reconcile(operation: operations.Operation) -> None:
         reconcile_under_lease(operation)
 
 
+@call.without_lease("no management cluster has anything of it")
 def _end_interrupted_create(cluster: Any) -> None:
     """Fail a create that began on no management cluster, after its time."""
     if rows.doomed(cluster):
@@ -237,6 +239,7 @@ def _has_ended(state: observed_state.ObservedState) -> bool:
     return row is None or not rows.in_progress(row.status)
 
 
+@call.without_lease("all polls write what they read")
 def _save_facts(state: observed_state.ObservedState) -> None:
     """Save reasons, addresses and versions, and an update's progress.
 

@@ -262,7 +262,7 @@ def accept(
     except errors.CapiHelmError as error:
         if not error.retriable or isinstance(error, errors.Conflict):
             row.status = status
-            row.save()
+            rows.save(row)
             locked.resume_late_requests(row)
         # Otherwise it may have been stored: the polls find out.
         raise

@@ -33,6 +33,7 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
@@ -102,7 +103,10 @@ def resize(
     operation.check_replacement(rows_now, stored, always=True)
     # Neither needs the Lease: a mark changes nothing by itself, and the count
     # of an autoscaled group is in no manifest.
-    with _marked(operation, machines):
+    with (
+        call.without_lease("marks and counts of autoscaled groups"),
+        _marked(operation, machines),
+    ):
         if autoscaled:
             operation.runtime.management.patch(
                 kinds.MACHINE_DEPLOYMENT,

@@ -194,7 +194,7 @@ def _with_certificates(
             certificates.delete(context, row, made)
         raise
     row.ca_cert_ref = made[0]
-    row.save()
+    rows.save(row)
     certificates.delete(context, row, ())
     return rotation
 
@@ -392,7 +392,7 @@ def _use_new_ca(
     row = locked.row
     for field, ref in rotation.references.items():
         setattr(row, field, ref)
-    row.save()
+    rows.save(row)
     # Magnum's cache of client files goes, too.
     certificates.delete(locked.context, row, ())
     locked.runtime.management.delete(
@@ -518,7 +518,7 @@ def take_back(
             kinds.SECRET, locked.namespace, name, {"data": data}
         )
     row.ca_cert_ref = old_ca or row.ca_cert_ref
-    row.save()
+    rows.save(row)
     _end(locked, rotation)
     LOG.info("cluster %s: %s is taken back", row.uuid, ca_rotation.NAME)
     return True

@@ -15,6 +15,7 @@ import time
 
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import replacement
@@ -87,6 +88,7 @@ def uid(machine: view.Object) -> str:
     return str(view.metadata_of(machine).get("uid", ""))
 
 
+@call.without_lease("the hook waits for nobody")
 def remove_hook(
     operation: operations.Operation, machines: Iterable[view.Object]
 ) -> None:

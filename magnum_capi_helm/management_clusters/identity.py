@@ -39,6 +39,7 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 
@@ -113,6 +114,7 @@ def presence(rt: runtime.Runtime, scope: location.Scope) -> Presence:
     )
 
 
+@call.without_lease("all polls write the same identity")
 def record(nodegroups: Sequence[Any], release: str, current: Record) -> None:
     """Write a record into a cluster's rows."""
     master = _master(nodegroups)
@@ -120,7 +122,7 @@ def record(nodegroups: Sequence[Any], release: str, current: Record) -> None:
         words = (release, current.identity, current.name)
         gone = _GONE if current.gone else ""
         master.stack_id = _MARK.join((*words, gone)).rstrip(_MARK)
-        master.save()
+        rows.save(master)
 
 
 def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:

@@ -31,6 +31,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 
@@ -138,6 +139,7 @@ def check_namespace(namespace: client.Object | None) -> None:
         )
 
 
+@call.without_lease("a namespace belongs to all clusters of a project")
 def ensure_namespace(
     rt: runtime.Runtime, name: str, existing: client.Object | None
 ) -> None:

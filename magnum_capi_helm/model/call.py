@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 from oslo_log import log
 
+from magnum_capi_helm.model import errors
+
 LOG = log.getLogger(__name__)
 
 T = TypeVar("T")
@@ -66,10 +68,11 @@ def actor() -> Actor | None:
 
 @contextlib.contextmanager
 def acting(by: Actor | None) -> Iterator[None]:
-    """Run the block for an actor."""
+    """Run the block for an actor, who holds no Lease yet."""
     token = _actor.set(by)
     try:
-        yield
+        with lease_guard(_refuse):
+            yield
     finally:
         _actor.reset(token)
 
@@ -121,24 +124,31 @@ class Threads(futures.ThreadPoolExecutor):
 
 # The Lease. A conductor may be paused between any two lines. If its Lease
 # expires, another conductor takes over, and the next write of the first one
-# would be wrong. Every writer therefore calls check_lease() first.
+# would be wrong. Every writer therefore calls check_lease() first. Writes
+# without the Lease are refused, but for the few that say why they need none.
+
+
+def _refuse() -> None:
+    raise errors.LeaseMissing("the driver writes nothing without the Lease")
+
+
+def _allow() -> None:
+    pass
+
 
 #: The two functions of :func:`lease_guard`.
-_guard: contextvars.ContextVar[
-    tuple[Callable[[], None] | None, Callable[[], bool]]
-]
-_guard = contextvars.ContextVar("guard", default=(None, lambda: False))
+_guard: contextvars.ContextVar[tuple[Callable[[], None], Callable[[], bool]]]
+_guard = contextvars.ContextVar("guard", default=(_refuse, lambda: False))
 
 
 def check_lease() -> None:
-    """Refuse to go on without the Lease of the block around, if any.
+    """Refuse to write without the Lease.
 
+    :raises LeaseMissing: this call has never held it
     :raises LeaseLost: another conductor has it now
     :raises ManagementError: the Lease can't be read
     """
-    confirm = _guard.get()[0]
-    if confirm is not None:
-        confirm()
+    _guard.get()[0]()
 
 
 def lease_lost() -> Callable[[], bool]:
@@ -151,12 +161,12 @@ def lease_lost() -> Callable[[], bool]:
 
 @contextlib.contextmanager
 def lease_guard(
-    confirm: Callable[[], None] | None,
+    confirm: Callable[[], None],
     lost: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
     """Call ``confirm`` before each write in the block.
 
-    :param confirm: raises unless the Lease is held; None: no check
+    :param confirm: raises unless the Lease is held
     :param lost: returns whether ``confirm`` is known to raise
     """
     token = _guard.set((confirm, lost))
@@ -164,3 +174,14 @@ def lease_guard(
         yield
     finally:
         _guard.reset(token)
+
+
+@contextlib.contextmanager
+def without_lease(_why: str) -> Iterator[None]:
+    """Let the block write without the Lease; under one, it is confirmed.
+
+    :param _why: why no other conductor's work is harmed
+    """
+    confirm, lost = _guard.get()
+    with lease_guard(_allow if confirm is _refuse else confirm, lost):
+        yield

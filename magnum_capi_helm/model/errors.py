@@ -236,6 +236,10 @@ class LeaseHeld(CapiHelmError):
     retriable = True
 
 
+class LeaseMissing(CapiHelmError):
+    """A part of the driver was about to write without the Lease."""
+
+
 class LeaseLost(LeaseHeld):
     """This conductor stood still so long that another one took over.
 

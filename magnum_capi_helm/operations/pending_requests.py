@@ -21,7 +21,6 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
@@ -154,15 +153,13 @@ def _save_moves(
         if not rows.in_progress(each.status):
             each.status = rows.Status.UPDATE_IN_PROGRESS
         each.status_reason = None
-        call.check_lease()
-        each.save()
+        rows.save(each)
     # The template last: the groups' former fields are known by the old one.
     cluster.cluster_template_id = moves.template
     cluster.status_reason = None
     if rows.action(cluster.status) != "DELETE":
         cluster.status = rows.Status.UPDATE_IN_PROGRESS
-    call.check_lease()
-    cluster.save()
+    rows.save(cluster)
     LOG.info("cluster %s has template %s", cluster.uuid, moves.template)
 
 

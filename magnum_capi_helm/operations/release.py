@@ -30,6 +30,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management_clusters import registry
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
@@ -434,6 +435,7 @@ class Release:
                 raise
         return dataclasses.replace(desired, version=view.version_of(secret))
 
+    @call.without_lease("keys of requests, which the next holder takes")
     def patch_stored(
         self, change: Mapping[str, str | None], version: str = ""
     ) -> str:

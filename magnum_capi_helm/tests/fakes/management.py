@@ -31,7 +31,7 @@ list_: TypeAlias = list[T]
 
 
 #: Requests that change nothing.
-READS = ("get", "list", "scan", "watch", "discover", "date")
+READS = ("get", "list", "scan", "watch", "discover", "date", "dry-run")
 
 
 #: Of the management cluster.

@@ -8,7 +8,6 @@ import pathlib
 import subprocess
 
 from magnum_capi_helm.kubernetes import client
-from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.functional import base
@@ -35,9 +34,7 @@ class ElsewhereCase(base.LabCase):
         text = (programs.LAB / "kubeconfig").read_text()
         kubeconfig.write_text(text.replace(_PORT, _OTHER_PORT))
         self.addCleanup(kubeconfig.unlink)
-        other = client.Client(
-            lambda: connection.Connection(str(kubeconfig), (3.05, 10.0))
-        )
+        other = base.management(kubeconfig)
         self.until(lambda: self._answers(other), 60)
         self.configure(kubeconfig_file=str(kubeconfig))
         return other

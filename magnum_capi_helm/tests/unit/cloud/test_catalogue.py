@@ -13,6 +13,7 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -29,6 +30,7 @@ class CloudTest(oslotest_base.BaseTestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(held.Lease())
         self.openstack = base.configure(self)
         session = sessions.user_session(_Context(openstack.token_info()))
         self.cloud = catalogue.Cloud(session)

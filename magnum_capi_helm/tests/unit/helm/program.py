@@ -14,6 +14,7 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm.helm import client
+from magnum_capi_helm.tests.fakes import held
 
 VALUES = {"apiServer": {"password": "hunter2"}, "größe": [1, None]}
 RELEASE = json.dumps(
@@ -47,6 +48,7 @@ class HelmTestCase(base.BaseTestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(held.Lease())
         self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.bin = self.home / "bin"
         self.bin.mkdir()

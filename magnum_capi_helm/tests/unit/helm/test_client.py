@@ -75,7 +75,10 @@ class UpgradeTest(program.HelmTestCase):
         self.answers(program.RELEASE)
         self.upgrade()
         self.assertNotIn("--description", self.noted("argv"))
-        with call.acting(call.Actor("resize", "--set=a=b")):
+        with (
+            call.acting(call.Actor("resize", "--set=a=b")),
+            call.lease_guard(lambda: None),
+        ):
             self.upgrade()
         pairs = itertools.pairwise(self.argv())
         self.assertIn(("--description", "resize, user --set=a=b"), pairs)

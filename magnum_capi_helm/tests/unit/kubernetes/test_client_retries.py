@@ -15,6 +15,7 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.kubernetes import api
 from magnum_capi_helm.tests.unit.kubernetes import server
 
@@ -144,6 +145,7 @@ class CountTest(server.ServerTest):
 
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(held.Lease())
         api.no_pauses(self)
         connected = self.connect((5.0, 0.2))
         self.client = client.Client(lambda: connected)

@@ -11,12 +11,17 @@ from oslotest import base
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.kubernetes import api
 
 
 class WriteTest(base.BaseTestCase):
     OBJECT: Any = {"metadata": {"name": "s", "namespace": "ns"}, "data": {}}  # noqa: RUF012
     TYPED: Any = {"apiVersion": "v1", "kind": "Secret", **OBJECT}  # noqa: RUF012
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(held.Lease())
 
     def test_create_posts_the_whole_object(self) -> None:
         management, transport = api.over(api.Answer(201, self.TYPED))

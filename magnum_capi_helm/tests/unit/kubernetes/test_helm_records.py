@@ -15,6 +15,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.kubernetes import api
 
 NAMESPACE = "magnum-p1"
@@ -57,6 +58,7 @@ def packed(body: Any) -> bytes:
 class RecordsTestCase(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(held.Lease())
         self.api = api.Memory()
         self.management = self.api.client()
 

@@ -4,11 +4,63 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+import pathlib
+
+from oslotest import base
+
+import magnum_capi_helm
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.kubernetes import lease_case
+
+_WITHOUT_LEASE = {
+    "database/status_writer.py": [
+        "all polls write what they read",
+        "all polls write what they read",
+        "nothing was begun",
+        "a deletion waits for no operation",
+        "a request, which the next holder finds",
+        "it asks for polls alone",
+        "it ends nothing",
+    ],
+    "delivery.py": [
+        "the API server compares the record",
+    ],
+    "kubernetes/lease.py": [
+        "a deletion waits for no operation",
+        "the Lease itself, when its cluster is gone",
+        "the Lease itself, which the API server compares",
+    ],
+    "kubernetes/maintenance.py": [
+        "a freeze holds for all clusters",
+    ],
+    "kubernetes/permissions.py": [
+        "a review of access is a question",
+    ],
+    "lifecycle/poll_status.py": [
+        "no management cluster has anything of it",
+        "all polls write what they read",
+    ],
+    "lifecycle/resize.py": [
+        "marks and counts of autoscaled groups",
+    ],
+    "lifecycle/rotation_machines.py": [
+        "the hook waits for nobody",
+    ],
+    "management_clusters/identity.py": [
+        "all polls write the same identity",
+    ],
+    "management_clusters/placement.py": [
+        "a namespace belongs to all clusters of a project",
+    ],
+    "operations/release.py": [
+        "keys of requests, which the next holder takes",
+    ],
+}
 
 
 class StandstillTest(lease_case.LeaseTestCase):
@@ -99,9 +151,43 @@ class StandstillTest(lease_case.LeaseTestCase):
             self.assertTrue(lost())
         self.assertFalse(call.lease_lost()())
 
-    def test_without_a_lease_everybody_writes(self) -> None:
-        with self.hold(self.leases()):
+    def test_a_call_without_the_lease_writes_nothing(self) -> None:
+        with call.acting(call.Actor("a call")):
+            self.assertRaises(errors.LeaseMissing, self._write)
+            with self.hold(self.leases()):
+                with call.acting(call.Actor("another call")):
+                    self.assertRaises(errors.LeaseMissing, self._write)
+                self._write()
+            self.assertRaises(errors.LeaseMissing, self._write)
+        self.assertEqual(1, self.asked.count("DELETE demo-1-intent"))
+
+    def test_a_writer_that_needs_no_lease_heeds_a_lost_one(self) -> None:
+        with call.without_lease("it is a test"):
+            self._write()
+        with self.hold(self.leases()), call.without_lease("it is a test"):
             self.clock.now += 31
             self.left_behind("two/1")
-        self._write()
-        call.check_lease()
+            self.assertRaises(errors.LeaseLost, self._write)
+
+
+class WithoutLeaseTest(base.BaseTestCase):
+    """The list of the writers that need no Lease."""
+
+    def test_no_other_writer_goes_without_the_lease(self) -> None:
+        self.assertEqual(_WITHOUT_LEASE, dict(_without_lease()))
+
+
+def _without_lease() -> Iterator[tuple[str, list[str]]]:
+    """Yield the files whose writers need no Lease, with their reasons."""
+    package = pathlib.Path(magnum_capi_helm.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        nodes = ast.walk(ast.parse(path.read_text()))
+        reasons = [
+            ast.literal_eval(each.args[0])
+            for each in nodes
+            if isinstance(each, ast.Call)
+            and ast.unparse(each.func) == "call.without_lease"
+        ]
+        if reasons and place.parts[0] != "tests":
+            yield str(place), reasons

@@ -15,6 +15,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.kubernetes import api
 
@@ -79,6 +80,7 @@ class ParsedTest(base.BaseTestCase):
 class ReadTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(held.Lease())
         self.now = 100.0
         self.management = management.FakeManagement(api_server.ApiServer())
         self.maintenance = maintenance.Maintenance(

@@ -17,6 +17,7 @@ from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.kubernetes import api
 
 _EVERYWHERE = "magnum-capi-helm"
@@ -282,6 +283,7 @@ class RefusedTest(base.BaseTestCase):
 class GrantTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(held.Lease())
         self.useFixture(fixtures.MockPatch("time.sleep"))
 
     def test_the_role_is_bound_once(self) -> None:

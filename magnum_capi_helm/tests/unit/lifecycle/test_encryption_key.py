@@ -12,6 +12,7 @@ import fixtures
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = f"{base.RELEASE}-etcd-key"
@@ -19,6 +20,10 @@ ON = {"labels": {"etcd_encryption_enabled": "true"}}
 
 
 class EncryptionKeyTest(base.FlowTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(held.Lease())
+
     def secret(self, name: str = NAME, namespace: str = base.NAMESPACE) -> Any:
         return self.server.get(kinds.SECRET, namespace, name)
 

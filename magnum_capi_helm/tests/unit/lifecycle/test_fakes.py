@@ -17,6 +17,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
 
@@ -144,6 +145,7 @@ class FakeHelmTest(base.BaseTestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(held.Lease())
         self.server = api_server.ApiServer()
         self.server.create(kinds.NAMESPACE, {"metadata": {"name": SPACE}})
         self.client = management.FakeManagement(self.server)

@@ -41,6 +41,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "ChartUnavailable": (exception.MagnumException, 500, False),
     "ChartUnstorable": (exception.MagnumException, 500, False),
     "LeaseHeld": (exception.OperationInProgress, 400, True),
+    "LeaseMissing": (exception.MagnumException, 500, False),
     "LeaseLost": (exception.OperationInProgress, 400, True),
 }
 

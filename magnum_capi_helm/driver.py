@@ -66,8 +66,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm.lifecycle import create
 
         try:
-            with _request("create", context, cluster) as operation:
-                create.create(operation)
+            with _asked("create", context, cluster):
+                create.create(context, cluster)
         except Exception as error:
             # Magnum marks the cluster, and forgets its nodegroups.
             status_writer.fail_groups(cluster, str(error))
@@ -137,8 +137,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Begin to delete a cluster, from whatever state; the polls end it."""
         from magnum_capi_helm.lifecycle import delete
 
-        with _request("delete", context, cluster) as operation:
-            delete.begin(operation)
+        with _asked("delete", context, cluster):
+            delete.begin(context, cluster)
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:
         """Return the object that does the health poll."""
@@ -201,21 +201,32 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
 
 @contextlib.contextmanager
-def _request(
+def _asked(
     action: str, context: Any, cluster: Any, *, answer: bool = False
-) -> Iterator[operations.Operation]:
-    """Make the operation, log the user, and translate errors for Magnum.
+) -> Iterator[None]:
+    """Log the user, and translate errors for Magnum.
 
     :param answer: the text is Magnum's answer to a request, and no reason
         of a status
     """
-    from magnum_capi_helm.operations import operation
-
     with (
         magnum_errors.translated(action, cluster.uuid, answer=answer),
         call.requested(action, context, cluster.uuid),
     ):
-        yield operation.Operation(context, cluster)
+        yield
+
+
+@contextlib.contextmanager
+def _request(
+    action: str, context: Any, cluster: Any, *, answer: bool = False
+) -> Iterator[operations.Operation]:
+    """Make the operation of a request that :func:`_asked` handles."""
+    from magnum_capi_helm.management_clusters import registry
+    from magnum_capi_helm.operations import operation
+
+    with _asked(action, context, cluster, answer=answer):
+        rt = registry.runtime_of(cluster)
+        yield operation.Operation(context, cluster, rt)
 
 
 @contextlib.contextmanager

@@ -271,7 +271,7 @@ def release(row: Any) -> releases.Release:
     from magnum_capi_helm.management_clusters import registry
     from magnum_capi_helm.operations import release as releases
 
-    return releases.Release(row, registry.find_runtime(row))
+    return releases.Release(None, row, registry.find_runtime(row))
 
 
 def operation(row: Any) -> operations.Operation:
@@ -280,9 +280,11 @@ def operation(row: Any) -> operations.Operation:
     Its management cluster has to be the recorded one.
     """
     from magnum_capi_helm.database import rows
+    from magnum_capi_helm.management_clusters import registry
     from magnum_capi_helm.operations import operation as operations
 
-    return operations.Operation(rows.everywhere(), row)
+    rt = registry.verified_runtime(row)
+    return operations.Operation(rows.everywhere(), row, rt)
 
 
 def of_this_driver(template: Any) -> bool:

@@ -313,9 +313,9 @@ def refresh(
     :raises CapiHelmError: it can't be done, and nothing was written
     """
     rt, scope = operation.runtime, operation.scope
-    with operation.lock(wait=rt.command_lease_wait) as locked:
-        locked.check_living()
-        changes, patch = plan_refresh(rt, locked.row, access, keep_old)
+    with operation.lock(wait=rt.command_lease_wait) as held:
+        held.check_living()
+        changes, patch = plan_refresh(rt, held.row, access, keep_old)
         if not changes:
             return
         name = names.credentials(scope[1])

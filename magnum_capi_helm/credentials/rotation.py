@@ -45,6 +45,7 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import replacement
 
@@ -79,18 +80,18 @@ def rotate(
     """
     plan = check(operation)
     rt, cluster = operation.runtime, operation.cluster
-    with operation.lock(wait=rt.lease_wait) as locked:
-        if locked.row is None:
+    with operation.lock(wait=rt.lease_wait) as held:
+        if held.row is None:
             raise errors.NotSupported("the cluster is deleted")
-        deleting = locked.deleting
+        deleting = held.deleting
         if deleting and not allow_deleting:
             raise errors.NotSupported(_BEING_DELETED)
         if plan.keypair is not None and not deleting:
             cloud = catalogue.Cloud(plan.owner.session)
             cloud.import_keypair(plan.keypair)
             operation.patch_stored(keypair.to_secret(plan.keypair))
-        cloud_secret.create(operation, locked.row, plan.owner, plan.access)
-        row = _save(locked, plan.owner, deleting=deleting)
+        cloud_secret.create(operation, held.row, plan.owner, plan.access)
+        row = _save(held, plan.owner, deleting=deleting)
     rt.credential_checks.set_due(operation.scope, 0.0)
     status_writer.copy_outcome(row, cluster)
     LOG.info(
@@ -105,7 +106,7 @@ def check(operation: operations.Operation) -> Plan:
 
     :raises CapiHelmError: the user can't get a credential for the cluster
     """
-    operation.check_release()
+    operation.check_answering()
     cluster = operation.cluster
     session = sessions.user_session(operation.context)
     owner = application_credential.owner_of(session)
@@ -124,7 +125,7 @@ def check(operation: operations.Operation) -> Plan:
 
 
 def _save(
-    locked: operations.Locked,
+    held: holding.Held,
     owner: application_credential.Owner,
     *,
     deleting: bool,
@@ -135,27 +136,27 @@ def _save(
     A running or failed operation keeps its status. A deletion starts again,
     with its whole timeout.
     """
-    operation, before = locked.operation, locked.row
-    row = locked.reread() or before
+    before = held.row
+    row = held.reread() or before
     row.user_id = owner.user_id
     if deleting:
-        operation.runtime.leases.mark_deleted(*operation.scope)
+        held.runtime.leases.mark_deleted(*held.scope)
         call.check_lease()
         status_writer.save_deleting(row)
         return row
     rows.save(row)
     if row.status.endswith("_COMPLETE"):
-        _begin_update(operation)
+        _begin_update(held)
         status_writer.save_updating(row)
     return row
 
 
-def _begin_update(operation: operations.Operation) -> None:
+def _begin_update(held: holding.Held) -> None:
     """Note the begin on the Cluster: the time-out counts from it.
 
     The release has no new revision, which would be the begin otherwise.
     """
-    rt, scope = operation.runtime, operation.scope
+    rt, scope = held.runtime, held.scope
     mark = replacement.latest_mark(rt.snapshots.read(scope).decode())
     if mark is not None:
         patch = mark._replace(time=int(time.time())).patch()

@@ -26,6 +26,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
@@ -37,7 +38,7 @@ from magnum_capi_helm.status import view
 LOG = log.getLogger(__name__)
 
 
-def chosen(cluster: Any, observed: operations.Observed) -> dict[str, int]:
+def chosen(cluster: Any, observed: releases.Observed) -> dict[str, int]:
     """Return counts to write, by the UUIDs of the groups.
 
     Nothing while the cluster changes, or while the release has not what the
@@ -84,19 +85,19 @@ def follow(operation: operations.Operation) -> None:
     :raises CapiHelmError: they could not be read or written
     """
     # If the Lease is held, the cluster changes: the next poll looks again.
-    with contextlib.suppress(errors.LeaseHeld), operation.lock() as locked:
-        if not locked.deleting:
-            save(locked, locked.observe())
+    with contextlib.suppress(errors.LeaseHeld), operation.lock() as held:
+        if not held.deleting:
+            save(held, held.observe())
 
 
-def save(locked: operations.Locked, observed: operations.Observed) -> None:
+def save(held: holding.Held, observed: releases.Observed) -> None:
     """Write the live counts.
 
     :param observed: objects that were read under the Lease
     """
-    cluster = locked.cluster
+    cluster = held.cluster
     counts = chosen(cluster, observed)
-    if not counts or not _stamp(locked, observed, counts):
+    if not counts or not _stamp(held, observed, counts):
         return
     for nodegroup in observed.nodegroups:
         if nodegroup.uuid in counts:
@@ -105,21 +106,21 @@ def save(locked: operations.Locked, observed: operations.Observed) -> None:
 
 
 def _stamp(
-    locked: operations.Locked,
-    observed: operations.Observed,
+    held: holding.Held,
+    observed: releases.Observed,
     counts: Mapping[str, int],
 ) -> bool:
     """Give desired state and release the fingerprint of the rows to come.
 
     :returns: whether the rows may be written
     """
-    rt, scope = locked.runtime, locked.scope
+    rt, scope = held.runtime, held.scope
     new = observed.rows.counted(counts).fingerprint()
     desired = releases.read_stored(rt, scope).desired
     if desired is not None and desired.fingerprint != new:
         if desired.fingerprint != observed.rows.fingerprint():
             return False
-        locked.store(dataclasses.replace(desired, fingerprint=new))
+        held.store(dataclasses.replace(desired, fingerprint=new))
     live = cluster_status.fingerprint(observed.view.cluster)
     if live is not None and live != new:
         note = {requested_groups.FINGERPRINT_ANNOTATION: new}

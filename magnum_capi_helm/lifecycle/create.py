@@ -46,6 +46,8 @@ from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -76,13 +78,13 @@ class _Plan:
     keypair: cluster_spec.Keypair | None
 
 
-def create(operation: operations.Operation) -> None:
+def create(context: Any, cluster: Any) -> None:
     """Create the release of a cluster.
 
     :raises CapiHelmError: the request was refused; nothing was written
     """
-    rt = cluster_placement.choose(operation.cluster)
-    operation.runtime = rt
+    rt = cluster_placement.choose(cluster)
+    operation = operations.Operation(context, cluster, rt)
     acquired = rt.create_slots.acquire(timeout=_PATIENCE)
     try:
         plan = _plan(operation)
@@ -98,9 +100,9 @@ def create(operation: operations.Operation) -> None:
         # The status says so, and it goes on in its turn.
         contextlib.suppress(errors.NoTurn),
         operation.queued(operations.Operation.lock_and_apply),
-        operation.lock(new=True) as locked,
+        operation.lock(new=True) as held,
     ):
-        if _claim(locked, plan) and _make(locked, plan):
+        if _claim(held, plan) and _make(held, plan):
             LOG.info("created release %s", operation.release)
 
 
@@ -159,16 +161,16 @@ def _check_place(
     return location, namespace
 
 
-def _claim(locked: operations.Locked, plan: _Plan) -> bool:
+def _claim(held: holding.Held, plan: _Plan) -> bool:
     """Save ``stack_id``, unless the cluster is deleted or given up meanwhile.
 
     Then the Lease goes, too: a deletion without ``stack_id`` asks no
     management cluster.
     """
-    cluster, release = locked.operation.cluster, locked.release
-    if locked.deleting or rows.failed(locked.row.status):
+    cluster, release = held.given, held.release
+    if held.deleting or rows.failed(held.row.status):
         LOG.info("cluster %s was given up before it was made", cluster.uuid)
-        locked.hold.orphaned = True
+        held.hold.orphaned = True
         return False
     cluster_identity.record(rows.all_groups(cluster), release, plan.location)
     cluster.stack_id = release
@@ -176,44 +178,41 @@ def _claim(locked: operations.Locked, plan: _Plan) -> bool:
     return True
 
 
-def _make(locked: operations.Locked, plan: _Plan) -> bool:
+def _make(held: holding.Held, plan: _Plan) -> bool:
     """Write everything; return whether helm ran.
 
     :raises NoTurn: everything but helm is done
     """
-    operation = locked.operation
     resumable = False
     try:
-        desired = _prepare(operation, plan)
+        desired = _prepare(held, plan)
         resumable = True
-        if locked.reread() is None:
+        if held.reread() is None:
             raise errors.CapiHelmError("the cluster was deleted")
-        locked.apply(releases.StoredState(desired))
+        apply.to_release(held, releases.StoredState(desired))
         return True
     except errors.LeaseLost as error:
-        LOG.warning("Creating cluster %s: %s", operation.cluster.uuid, error)
+        LOG.warning("Creating cluster %s: %s", held.given.uuid, error)
         return False
     except errors.CapiHelmError as error:
         failure = error
-    _save_failure(operation, failure, resumable and failure.retriable)
+    _save_failure(held, failure, resumable and failure.retriable)
     if isinstance(failure, errors.NoTurn):
         raise failure
     return False
 
 
-def _prepare(
-    operation: operations.Operation, plan: _Plan
-) -> desired_state.DesiredState:
+def _prepare(held: holding.Held, plan: _Plan) -> desired_state.DesiredState:
     """Write all that helm and the polls need; return the desired state."""
-    management = operation.runtime.management
-    scope, labels = operation.scope, operation.object_labels
+    management = held.runtime.management
+    scope, labels = held.scope, held.object_labels
     # Keystone takes its time for a credential: the rest is written meanwhile.
     with call.Threads(4) as pool:
         writing: list[futures.Future[Any]] = [
             pool.submit(
                 cloud_secret.create,
-                operation,
-                operation.cluster,
+                held,
+                held.given,
                 plan.owner,
                 plan.access,
                 first=True,
@@ -227,21 +226,21 @@ def _prepare(
             releases.ensure_etcd_key(management, *scope, labels)
         cluster = plan.cluster
         machines = (cluster.control_plane, *cluster.node_groups)
-        ids = operation.make_server_groups(
+        ids = held.make_server_groups(
             plan.owner.session, nodes.server_groups(machines)
         )
         complete = nodes.with_server_group_ids(plan.values, cluster, ids)
         for each in writing:
             each.result()
-    rows_now, _ = rows.read(operation.cluster)
+    rows_now, _ = rows.read(held.given)
     desired = desired_state.DesiredState(
         plan.cluster.chart, complete, rows_now.fingerprint(), time.time()
     )
-    return operation.store(desired, keypairs.to_secret(plan.keypair))
+    return held.store(desired, keypairs.to_secret(plan.keypair))
 
 
 def _save_failure(
-    operation: operations.Operation,
+    held: holding.Held,
     error: errors.CapiHelmError,
     resumable: bool,
 ) -> None:
@@ -250,10 +249,10 @@ def _save_failure(
     :param resumable: whether the polls can go on; they have no user's token,
         so not before the credential and the desired state are written
     """
-    cluster = operation.cluster
+    cluster = held.given
     write = LOG.info if isinstance(error, errors.NoTurn) else LOG.warning
     write("Creating cluster %s: %s", cluster.uuid, errors.explained(error))
-    row = rows.fresh(operation.context, cluster)
+    row = rows.fresh(held.context, cluster)
     if row is None or rows.action(row.status) == "DELETE":
         return
     if resumable:

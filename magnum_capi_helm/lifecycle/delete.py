@@ -49,10 +49,14 @@ from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import holding
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
@@ -73,18 +77,24 @@ AUTO = "auto"
 NOBODY = "none"
 
 
-def begin(operation: operations.Operation) -> None:
+def begin(context: Any, cluster: Any) -> None:
     """Save that a cluster is deleted, and start with it.
 
     The mark in Magnum's row is enough: each poll tries again.
     """
-    status_writer.save_deleting(operation.cluster)
-    if operation.cluster.stack_id:
-        operation.run(_begin, "Deletion", "deleted")
+    status_writer.save_deleting(cluster)
+    if not cluster.stack_id:
+        return
+    text = "Deletion of cluster %s goes on with the polls: %s"
+    with magnum_errors.logged(LOG, text, cluster.uuid):
+        rt = registry.runtime_of(cluster)
+        operation = operations.Operation(context, cluster, rt)
+        with operation.queued(_begin):
+            _begin(operation)
+        LOG.info("deleted release %s", operation.release)
 
 
 def _begin(operation: operations.Operation) -> None:
-    operation.runtime = registry.runtime_of(operation.cluster)
     _verify_location(operation)
     operation.runtime.maintenance.check()
     operation.runtime.leases.mark_deleted(*operation.scope)
@@ -118,7 +128,15 @@ def _step(operation: operations.Operation) -> str:
         certificates.delete_forgotten(operation.context, cluster)
         rt.forget(scope)
         return ""
-    with _guarded(operation):
+    with contextlib.ExitStack() as stack:
+        if _nothing_left(operation):
+            # A new Lease would stay if this conductor were killed: the row
+            # goes any moment, and no poll comes then.
+            nothing = call.without_lease("nothing is left to guard")
+            stack.enter_context(nothing)
+            identity.record_gone(scope[1], rows.all_groups(cluster))
+        else:
+            _uninstall(stack.enter_context(_marked_lease(operation)))
         if waiting := _remove(operation):
             return waiting
         server_groups.delete(rt.management, scope)
@@ -191,32 +209,17 @@ def _check_traces(operation: operations.Operation, verified: bool) -> None:
             raise
 
 
-def _guarded(
-    operation: operations.Operation,
-) -> contextlib.AbstractContextManager[None]:
-    """Hold the marked Lease, unless there is nothing to guard.
-
-    The Lease is the last object to go. A new Lease would stay if this
-    conductor were killed: the row goes any moment, and no poll comes then.
-    """
-    if not _nothing_left(operation):
-        return _marked_lease(operation)
-    # The next delete may remove the last object.
-    groups = rows.all_groups(operation.cluster)
-    identity.record_gone(operation.release, groups)
-    return contextlib.nullcontext()
-
-
 @contextlib.contextmanager
-def _marked_lease(operation: operations.Operation) -> Iterator[None]:
+def _marked_lease(operation: operations.Operation) -> Iterator[holding.Held]:
     """Hold the Lease, marked; create it if only other objects are left."""
     leases, scope = operation.runtime.leases, operation.scope
-    with operation.hold_lease(new=leases.read(*scope) is None) as hold:
-        if not hold.marked_deleted:
+    with operation.lock(new=leases.read(*scope) is None) as held:
+        if not held.hold.marked_deleted:
             leases.mark_deleted(*scope)
-        yield
+        yield held
 
 
+@call.without_lease("without a namespace there is no Lease")
 def _delete_without_namespace(
     operation: operations.Operation, verified: bool
 ) -> None:
@@ -243,24 +246,23 @@ def _delete_without_namespace(
 
 
 def _uninstall_under_lease(operation: operations.Operation) -> None:
-    with _marked_lease(operation):
-        _uninstall(operation)
+    with _marked_lease(operation) as held:
+        _uninstall(held)
 
 
-def _uninstall(operation: operations.Operation) -> None:
+def _uninstall(held: holding.Held) -> None:
     """Uninstall the release, if helm has a record of it."""
-    rt, scope = operation.runtime, operation.scope
+    rt, scope = held.runtime, held.scope
     if not helm_records.revisions(rt.management, *scope):
         return
     with rt.turns.turn():
-        _instruct_janitor(operation)
-        helm_run.uninstall(operation)
+        _instruct_janitor(held)
+        helm_run.uninstall(held)
 
 
 def _remove(operation: operations.Operation) -> str:
-    """Remove all but the Secrets; return the objects that are still there."""
+    """Remove all but release and Secrets; return the objects still there."""
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
-    _uninstall(operation)
     capi_cluster = rt.management.get(kinds.CLUSTER, *scope)
     if capi_cluster is None:
         waiting = _delete_kept(operation)
@@ -405,7 +407,7 @@ def _policy(cluster: Any) -> str | None:
     return None if default is None else str(default)
 
 
-def _instruct_janitor(operation: operations.Operation) -> None:
+def _instruct_janitor(operation: releases.Release) -> None:
     """Tell the janitor the user's policy, before the cluster is deleted.
 
     Its own default is to delete volumes.

@@ -42,6 +42,8 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -77,6 +79,7 @@ def create(operation: operations.Operation, nodegroup: Any) -> None:
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     operation.check_changeable()
+    operation.check_answering()
     _store_item(operation, nodegroup)
     row = rows.fresh_group(nodegroup)
     if row is None:
@@ -126,6 +129,7 @@ def update(operation: operations.Operation, nodegroup: Any) -> None:
         deleting = rows.leaving(saved) or _deleting(operation)
         if not deleting:
             operation.check_changeable()
+            operation.check_answering()
             _store_change(operation, nodegroup, saved)
     except errors.CapiHelmError:
         # After a refusal Magnum saves the object: let it save the old fields.
@@ -244,15 +248,15 @@ def _run(
 
 
 def _apply(operation: operations.Operation) -> None:
-    with operation.lock() as locked:
-        if locked.deleting or locked.apply(changes_only=True):
+    with operation.lock() as held:
+        if held.deleting or apply.to_release(held, changes_only=True):
             return
-        if rows.read(locked.row)[0].leaving:
-            remove_deleted(operation, operation.observe())
+        if rows.read(held.row)[0].leaving:
+            remove_deleted(held, held.observe())
 
 
 def remove_deleted(
-    operation: operations.Operation, observed: operations.Observed
+    held: holding.Held, observed: releases.Observed
 ) -> frozenset[str]:
     """Remove the rows of deleted groups of which nothing is left.
 
@@ -266,41 +270,33 @@ def remove_deleted(
     }
     if not gone:
         return frozenset()
-    _remove_server_groups(operation, gone.values())
+    _remove_server_groups(held, gone.values())
     for nodegroup in observed.nodegroups:
         if nodegroup.uuid in gone:
             nodegroup.destroy()
             LOG.info("nodegroup %s is deleted", nodegroup.uuid)
-    requests = releases.read_stored(
-        operation.runtime, operation.scope
-    ).requests
+    requests = releases.read_stored(held.runtime, held.scope).requests
     if keys := requests.keys_of(gone):
-        operation.patch_stored(dict.fromkeys(keys))
+        held.patch_stored(dict.fromkeys(keys))
     return frozenset(gone)
 
 
-def _remove_server_groups(
-    operation: operations.Operation, groups: Any
-) -> None:
+def _remove_server_groups(held: holding.Held, groups: Any) -> None:
     """Remove the server groups of nodegroups without machines.
 
     A Nova that refuses keeps no row: a server group that could not be removed
     stays recorded, and goes with the cluster.
     """
     chart_names = [
-        names.node_group(each.name, operation.release) for each in groups
+        names.node_group(each.name, held.release) for each in groups
     ]
     problem = ""
     try:
-        server_groups.delete(
-            operation.runtime.management, operation.scope, chart_names
-        )
+        server_groups.delete(held.runtime.management, held.scope, chart_names)
     except errors.CloudError as error:
         problem = str(error)
     if problem:
-        LOG.warning(
-            "Server groups of %s are left: %s", operation.release, problem
-        )
+        LOG.warning("Server groups of %s are left: %s", held.release, problem)
 
 
 # Values of one group
@@ -369,8 +365,8 @@ def _server_group(
     policies = nodes.server_groups((group,))
     if not policies:
         return None
-    with operation.lock(wait=LEASE_WAIT):
-        return operation.make_server_groups(session, policies).get(group.name)
+    with operation.lock(wait=LEASE_WAIT) as held:
+        return held.make_server_groups(session, policies).get(group.name)
 
 
 def _change(

@@ -26,7 +26,6 @@ from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import addon
@@ -40,7 +39,7 @@ LATE = "not done in time: "
 
 
 @dataclasses.dataclass(frozen=True)
-class ObservedState(operations.Observed):
+class ObservedState(releases.Observed):
     """Rows and objects of a cluster, read together, and the verdict.
 
     :param expected: without the manifest's addons, unless all was read
@@ -48,7 +47,7 @@ class ObservedState(operations.Observed):
     :param version: of all objects
     """
 
-    operation: operations.Operation
+    operation: releases.Release
     expected: cluster_status.Expected
     verdict: cluster_status.Verdict
     version: Hashable
@@ -127,23 +126,23 @@ class ObservedState(operations.Observed):
         """Return whether a request has still to decide about a group."""
         return any(map(rows.undecided, self.nodegroups))
 
-    def facts(self, *, locked: bool, shown: bool = True) -> decision.Facts:
+    def facts(self, *, held: bool, shown: bool = True) -> decision.Facts:
         """Return what decides about the next action.
 
-        :param locked: all was read, under the Lease
+        :param held: all was read, under the Lease
         :param shown: a failed status was visible long enough
         """
         backoff, scope = self.operation.runtime.backoff, self.operation.scope
         return decision.Facts(
             status=self.row.status,
-            locked=locked,
+            locked=held,
             complete=self.verdict.complete and self.is_upgraded,
             behind=self.is_behind,
             drifted=self.has_drifted,
             undecided=self.has_undecided_group,
             left=self._has_gone_group,
             overdue=self.is_overdue,
-            pausing=not locked and not backoff.is_over(scope),
+            pausing=not held and not backoff.is_over(scope),
             shown=shown,
         )
 
@@ -212,7 +211,7 @@ class ObservedState(operations.Observed):
 
 
 def observe_all(
-    operation: operations.Operation, stored: releases.StoredState
+    operation: releases.Release, stored: releases.StoredState
 ) -> ObservedState:
     """Read rows, objects and manifest, and judge them.
 
@@ -246,7 +245,7 @@ def check_settled(state: ObservedState) -> None:
 
 
 def judge(
-    operation: operations.Operation,
+    operation: releases.Release,
     snapshot: reads.ReleaseObjects,
     stored: releases.StoredState | None = None,
 ) -> ObservedState:
@@ -282,7 +281,7 @@ def judge(
 
 
 def _manifest(
-    operation: operations.Operation, newest: view.Revision | None
+    operation: releases.Release, newest: view.Revision | None
 ) -> tuple[frozenset[str], dict[str, str]]:
     """Return the manifest's addons, and the checksums of the Secrets.
 
@@ -304,7 +303,7 @@ def _manifest(
 
 
 def is_stuck(
-    operation: operations.Operation, name: str, progress: Hashable
+    operation: releases.Release, name: str, progress: Hashable
 ) -> bool:
     """Return whether work takes too long since its last progress.
 
@@ -316,9 +315,7 @@ def is_stuck(
     return seconds_left(operation, time.time() - age) < 0
 
 
-def seconds_left(
-    operation: operations.Operation, since: float | None
-) -> float:
+def seconds_left(operation: releases.Release, since: float | None) -> float:
     """Return the seconds until an operation takes longer than it may.
 
     A create counts from the row's creation and has the user's time-out. The

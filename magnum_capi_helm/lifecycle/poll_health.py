@@ -33,6 +33,7 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import replacement
@@ -114,7 +115,7 @@ def _judge(
         # Magnum saves the cluster after this poll, but not its groups.
         verdict = cluster_status.judge(root, objects, expected)
         status_writer.save_observed(cluster, nodegroups, verdict)
-        observed = operations.Observed(nodegroups, rows_now, objects)
+        observed = releases.Observed(nodegroups, rows_now, objects)
         if autoscaler_counts.chosen(cluster, observed):
             seconds = 0
             text = "Counts of cluster %s are old: %s"

@@ -48,8 +48,11 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
@@ -146,10 +149,10 @@ def _errors_limited(operation: operations.Operation) -> Iterator[None]:
 
 def _fail(operation: operations.Operation, reason: str) -> None:
     """Write that an operation failed which can't be judged."""
-    with operation.lock() as locked:
-        if not locked.deleting and rows.in_progress(locked.row.status):
-            locked.save_failed(rows.all_groups(locked.row), reason)
-        status_writer.copy_outcome(locked.cluster, operation.cluster)
+    with operation.lock() as held:
+        if not held.deleting and rows.in_progress(held.row.status):
+            held.save_failed(rows.all_groups(held.row), reason)
+        status_writer.copy_outcome(held.cluster, operation.cluster)
 
 
 def _save_reason(context: Any, row: Any, reason: str) -> None:
@@ -200,7 +203,7 @@ def reconcile(operation: operations.Operation) -> None:
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
         rotation_machines.remove_hook(operation, state.view.machines)
-        decided = decision.decide(state.facts(locked=False))
+        decided = decision.decide(state.facts(held=False))
         _log(operation, decided)
         if not decided.lease:
             if _has_ended(state):
@@ -269,39 +272,39 @@ def reconcile_under_lease(operation: operations.Operation) -> None:
     :raises NoTurn: no helm process is free
     :raises CapiHelmError: no verdict this time; nothing was written
     """
-    with operation.lock() as locked:
-        _reconcile_locked(locked)
+    with operation.lock() as held:
+        _reconcile_held(held)
 
 
-def _reconcile_locked(locked: operations.Locked) -> None:
-    row, operation = locked.row, locked.operation
-    facts = decision.Facts(row.status if row else "", deleting=locked.deleting)
+def _reconcile_held(held: holding.Held) -> None:
+    row = held.row
+    facts = decision.Facts(row.status if row else "", deleting=held.deleting)
     match decision.decide(facts).state:
         case State.GONE:
             return
         case State.DELETING:
             if rows.action(row.status) != "DELETE":
                 status_writer.save_deleting(row)
-                status_writer.copy_outcome(row, operation.cluster)
+                status_writer.copy_outcome(row, held.given)
             return
-    state = observed_state.observe_all(locked, locked.settle())
-    facts = state.facts(locked=True, shown=failure_was_shown(operation, row))
+    state = observed_state.observe_all(held, pending_requests.settle(held))
+    facts = state.facts(held=True, shown=failure_was_shown(held, row))
     decided = decision.decide(facts)
     if decided.state is State.LEFT:
-        _log(operation, decided)
-        gone = nodegroups.remove_deleted(operation, state)
+        _log(held, decided)
+        gone = nodegroups.remove_deleted(held, state)
         staying = [each for each in state.nodegroups if each.uuid not in gone]
         state = dataclasses.replace(state, nodegroups=staying)
         decided = decision.decide(dataclasses.replace(facts, left=False))
-    _log(operation, decided)
+    _log(held, decided)
     if action := _ACTIONS.get(decided.state):
-        action(locked, state)
-    status_writer.copy_outcome(row, operation.cluster)
+        action(held, state)
+    status_writer.copy_outcome(row, held.given)
 
 
-def _log(operation: operations.Operation, decided: decision.Row) -> None:
+def _log(release: releases.Release, decided: decision.Row) -> None:
     """Log the state of a cluster, at INFO when it is another one."""
-    rt, scope = operation.runtime, operation.scope
+    rt, scope = release.runtime, release.scope
     is_new = rt.decisions.get(scope) != decided.state
     rt.decisions[scope] = decided.state
     level = log.INFO if is_new else log.DEBUG
@@ -309,36 +312,32 @@ def _log(operation: operations.Operation, decided: decision.Row) -> None:
     LOG.log(
         level,
         text,
-        operation.cluster.uuid,
+        release.cluster.uuid,
         decided.state.value,
         decided.why,
         decided.action,
     )
 
 
-def failure_was_shown(operation: operations.Operation, row: Any) -> bool:
+def failure_was_shown(release: releases.Release, row: Any) -> bool:
     """Return whether a failed status was visible for 30 seconds.
 
     A poll that runs right after a refused request would otherwise replace the
     reason before the user can read it.
     """
-    runtime = operation.runtime
+    runtime = release.runtime
     text = (row.status, row.status_reason)
-    age = runtime.ages.age(operation.scope, "failure", text)
+    age = runtime.ages.age(release.scope, "failure", text)
     return not rows.failed(row.status) or age >= runtime.failure_display
 
 
-def _finish(
-    locked: operations.Locked, state: observed_state.ObservedState
-) -> None:
+def _finish(held: holding.Held, state: observed_state.ObservedState) -> None:
     """Take the next step of a rotation, or write COMPLETE."""
-    if not rotate_ca.advance(locked, state):
-        _complete(locked, state)
+    if not rotate_ca.advance(held, state):
+        _complete(held, state)
 
 
-def _complete(
-    locked: operations.Locked, state: observed_state.ObservedState
-) -> None:
+def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
     """Write COMPLETE, and look at the rows again.
 
     Magnum's handlers take no Lease: their changes since the look would wait
@@ -349,7 +348,7 @@ def _complete(
     if state.desired and state.desired.before:
         # A complete upgrade can't be rolled back by a poll any more.
         operation.patch_stored(desired_state.FORGET_PREVIOUS)
-    if locked.save_complete(state.nodegroups, state.verdict):
+    if held.save_complete(state.nodegroups, state.verdict):
         rows_now, group_rows = rows.read(row)
         if (
             rows_now.fingerprint() != state.rows.fingerprint()
@@ -359,61 +358,55 @@ def _complete(
             status_writer.save_updating(row)
         else:
             state = dataclasses.replace(state, nodegroups=group_rows)
-            autoscaler_counts.save(locked, state)
+            autoscaler_counts.save(held, state)
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 
-def _give_up(
-    locked: operations.Locked, state: observed_state.ObservedState
-) -> None:
+def _give_up(held: holding.Held, state: observed_state.ObservedState) -> None:
     verdict = rotate_ca.with_step(state.row, state.verdict)
     reason = f"{observed_state.LATE}{verdict.reason}"
-    _save_failed(locked, state, reason, verdict)
+    _save_failed(held, state, reason, verdict)
 
 
-def _wait(_: operations.Locked, state: observed_state.ObservedState) -> None:
+def _wait(_: holding.Held, state: observed_state.ObservedState) -> None:
     _save_facts(state)
 
 
-def _apply(
-    locked: operations.Locked, state: observed_state.ObservedState
-) -> None:
+def _apply(held: holding.Held, state: observed_state.ObservedState) -> None:
     """Apply the rows.
 
     :raises CapiHelmError: it may succeed later
     """
-    backoff, scope = locked.runtime.backoff, locked.scope
+    backoff, scope = held.runtime.backoff, held.scope
     _save_facts(state)
     try:
-        locked.apply()
+        apply.to_release(held)
     except (errors.NoTurn, errors.Conflict):
         # Nothing was tried, or the objects changed since they were read.
         raise
     except errors.CapiHelmError as error:
         backoff.record_failure(scope)
-        _fail_for_good(locked, state, error)
+        _fail_for_good(held, state, error)
     else:
         backoff.forget(scope)
 
 
-def _repair(
-    locked: operations.Locked, state: observed_state.ObservedState
-) -> None:
+def _repair(held: holding.Held, state: observed_state.ObservedState) -> None:
     """Put live objects right.
 
     :raises CapiHelmError: it may succeed later
     """
     _save_facts(state)
     # Until the next look: another program may change them back for ever.
-    locked.runtime.backoff.record_failure(locked.scope)
+    held.runtime.backoff.record_failure(held.scope)
     try:
-        locked.repair()
+        apply.repair(held)
     except errors.CapiHelmError as error:
-        _fail_for_good(locked, state, error)
+        _fail_for_good(held, state, error)
 
 
 def _fail_for_good(
-    locked: operations.Locked,
+    held: holding.Held,
     state: observed_state.ObservedState,
     error: errors.CapiHelmError,
 ) -> None:
@@ -427,17 +420,17 @@ def _fail_for_good(
     if not rows.failed(state.row.status) or not isinstance(
         error, releases.InterruptedCreateError
     ):
-        _save_failed(locked, state, errors.for_users(error), None)
+        _save_failed(held, state, errors.for_users(error), None)
 
 
 def _save_failed(
-    locked: operations.Locked,
+    held: holding.Held,
     state: observed_state.ObservedState,
     reason: str,
     verdict: cluster_status.Verdict | None,
 ) -> None:
     row = state.row
-    locked.save_failed(state.nodegroups, reason, verdict)
+    held.save_failed(state.nodegroups, reason, verdict)
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 

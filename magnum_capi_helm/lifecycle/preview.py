@@ -103,7 +103,7 @@ def of_template(
     requested_labels.cluster_labels(row)
     session = sessions.service_session()
     row.project_id = sessions.project(session)
-    release = releases.Release(row, rt)
+    release = releases.Release(None, row, rt)
     cloud = catalogue.Cloud(session)
     cluster = resolve_cluster.resolve(row, cloud, release.release)
     complete = operator_files.complete(rt, cluster, values.checked(cluster))

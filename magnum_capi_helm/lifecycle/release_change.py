@@ -34,8 +34,9 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import converting
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
@@ -248,34 +249,32 @@ def _dry_run(
             management.create(kind, new, dry_run=True)
 
 
-def accept(
-    locked: operations.Locked, desired: desired_state.DesiredState
-) -> None:
+def accept(held: holding.Held, desired: desired_state.DesiredState) -> None:
     """Store a desired state; from here on the change happens.
 
     :raises CapiHelmError: it could not be stored, or that is unknown
     """
-    row, status = locked.row, locked.row.status
+    row, status = held.row, held.row.status
     status_writer.save_updating(row)
     try:
-        locked.store(desired)
+        held.store(desired)
     except errors.CapiHelmError as error:
         if not error.retriable or isinstance(error, errors.Conflict):
             row.status = status
             rows.save(row)
-            locked.resume_late_requests(row)
+            held.resume_late_requests(row)
         # Otherwise it may have been stored: the polls find out.
         raise
 
 
-def finish(locked: operations.Locked, deadline: float | None = None) -> str:
+def finish(held: holding.Held, deadline: float | None = None) -> str:
     """Run helm for an accepted change.
 
     :param deadline: of the caller's answer, on the monotonic clock
     :returns: why the polls have to go on; empty: helm is done
     """
     try:
-        ran = locked.apply(deadline=deadline)
+        ran = apply.to_release(held, deadline=deadline)
     except errors.CapiHelmError as error:
         return str(error)
     return "" if ran else "no time was left for helm"

@@ -39,8 +39,11 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import quota
@@ -120,9 +123,9 @@ def resize(
 
 def _apply(operation: operations.Operation) -> None:
     # A poll that has the Lease is soon done.
-    with operation.lock(wait=operation.runtime.lease_wait) as locked:
-        _withdraw_marks(locked)
-        locked.apply()
+    with operation.lock(wait=operation.runtime.lease_wait) as held:
+        _withdraw_marks(held)
+        apply.to_release(held)
 
 
 def _check_control_plane(
@@ -198,6 +201,8 @@ def _look_up(
     )
     if not needed and quota.off():
         return (), ""
+    if needed:
+        operation.check_answering()
     try:
         observed = operation.observe(addons=False)
     except errors.CapiHelmError:
@@ -222,7 +227,7 @@ def _look_up(
 
 
 def _group_of(
-    observed: operations.Observed,
+    observed: releases.Observed,
     operation: operations.Operation,
     nodegroup: Any,
 ) -> requested_groups.Group:
@@ -369,25 +374,23 @@ def _marked(
         raise
 
 
-def _mark(
-    operation: operations.Operation, name: str, value: str | None
-) -> None:
+def _mark(operation: releases.Release, name: str, value: str | None) -> None:
     change = {"metadata": {"annotations": {_ANNOTATION: value}}}
     operation.runtime.management.patch(
         kinds.MACHINE, operation.namespace, name, change
     )
 
 
-def _withdraw_marks(operation: operations.Operation) -> None:
+def _withdraw_marks(held: holding.Held) -> None:
     """Remove the marks in groups that will not shrink any more.
 
     A count that was raised again before it was applied must not delete those
     Machines at the next occasion.
     """
-    owned = f"{view.CLUSTER_NAME_LABEL}={operation.release}"
+    owned = f"{view.CLUSTER_NAME_LABEL}={held.release}"
     machines: dict[str, list[client.Object]] = {}
-    for each in operation.runtime.management.list(
-        kinds.MACHINE, operation.namespace, owned, metadata_only=True
+    for each in held.runtime.management.list(
+        kinds.MACHINE, held.namespace, owned, metadata_only=True
     ):
         if not view.deleting(each):
             owner = view.labels_of(each).get(view.DEPLOYMENT_LABEL, "")
@@ -398,24 +401,22 @@ def _withdraw_marks(operation: operations.Operation) -> None:
             for each in group
             if view.annotations_of(each).get(_ANNOTATION) == _OURS
         ]
-        if ours and not _shrinks(operation, owner, len(group)):
+        if ours and not _shrinks(held, owner, len(group)):
             for name in ours:
-                _mark(operation, name, None)
+                _mark(held, name, None)
 
 
-def _shrinks(
-    operation: operations.Operation, owner: str, existing: int
-) -> bool:
+def _shrinks(held: holding.Held, owner: str, existing: int) -> bool:
     """Return whether a group has more machines than the rows want."""
-    release = operation.release
-    rows_now, _ = rows.read(operation.cluster)
+    release = held.release
+    rows_now, _ = rows.read(held.cluster)
     named = rows_now.known_as({owner.removeprefix(f"{release}-")})
     counts = {
         names.machine_deployment(release, each.chart_name): each.count
         for each in named.workers
     }
-    live = operation.runtime.management.get(
-        kinds.MACHINE_DEPLOYMENT, operation.namespace, owner
+    live = held.runtime.management.get(
+        kinds.MACHINE_DEPLOYMENT, held.namespace, owner
     )
     if live is None or owner not in counts:
         return True

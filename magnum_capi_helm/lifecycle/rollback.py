@@ -30,6 +30,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -42,13 +43,13 @@ def rollback(operation: operations.Operation) -> str:
     :returns: why the polls have to go on; empty: helm is done
     :raises CapiHelmError: it was refused, and nothing was written
     """
-    with operation.lock(wait=operation.runtime.command_lease_wait) as locked:
-        locked.check_living()
-        locked.settle()
-        planned = plan(locked)
-        if not rotate_ca.take_back(locked, planned):
-            release_change.accept(locked, planned)
-        return release_change.finish(locked)
+    with operation.lock(wait=operation.runtime.command_lease_wait) as held:
+        held.check_living()
+        pending_requests.settle(held)
+        planned = plan(held)
+        if not rotate_ca.take_back(held, planned):
+            release_change.accept(held, planned)
+        return release_change.finish(held)
 
 
 def plan(release: releases.Release) -> desired_state.DesiredState:

@@ -38,6 +38,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import operator_files
@@ -125,19 +126,19 @@ def apply(operation: operations.Operation, order: Order) -> str:
     with (
         # Before the Lease: no operation waits for helm with a Lease.
         rt.turns.turn(_PATIENCE),
-        operation.lock(wait=rt.command_lease_wait) as locked,
+        operation.lock(wait=rt.command_lease_wait) as held,
     ):
-        locked.check_living()
-        locked.settle()
-        planned = plan(locked, order)
+        held.check_living()
+        pending_requests.settle(held)
+        planned = plan(held, order)
         if planned.going_on:
-            raise _not_complete(locked.row)
+            raise _not_complete(held.row)
         if planned.desired is None or planned.comparison is None:
             return ""
         objects = planned.comparison.objects
-        release_change.dry_run(locked, objects, "what is rolled out")
-        release_change.accept(locked, planned.desired)
-        return release_change.finish(locked)
+        release_change.dry_run(held, objects, "what is rolled out")
+        release_change.accept(held, planned.desired)
+        return release_change.finish(held)
 
 
 def _check_status(row: Any) -> None:

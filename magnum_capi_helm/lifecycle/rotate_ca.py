@@ -49,6 +49,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
@@ -89,21 +90,21 @@ def rotate(operation: operations.Operation) -> None:
         with (
             # Before the Lease: no operation waits for helm with a Lease.
             rt.turns.turn(_PATIENCE),
-            before.lock(wait=rt.lease_wait) as locked,
+            before.lock(wait=rt.lease_wait) as held,
         ):
-            locked.check_living()
-            current = release_change.read(locked)
-            state = observed_state.observe_all(locked, locked.stored())
+            held.check_living()
+            current = release_change.read(held)
+            state = observed_state.observe_all(held, held.stored())
             observed_state.check_settled(state)
-            _check_machines(locked, current)
-            rotation = _plan(locked, cluster)
+            _check_machines(held, current)
+            rotation = _plan(held, cluster)
             # Before the rest: polls complete it again if there is no more.
-            status_writer.save_updating(locked.row)
-            _store(locked, rotation)
+            status_writer.save_updating(held.row)
+            _store(held, rotation)
             stored = True
             text = "CA rotation of cluster %s goes on with the polls: %s"
             with magnum_errors.logged(LOG, text, cluster.uuid):
-                _with_certificates(locked, rotation)
+                _with_certificates(held, rotation)
     except Exception as error:
         # Polls go on with one that may be stored, and need its certificates.
         kept = stored or isinstance(error, _MayBeStoredError)
@@ -114,7 +115,7 @@ def rotate(operation: operations.Operation) -> None:
 
 
 def _check_machines(
-    locked: operations.Locked, current: release_change.Current
+    held: holding.Held, current: release_change.Current
 ) -> None:
     """Refuse a rotation whose machines can't be made.
 
@@ -122,7 +123,7 @@ def _check_machines(
     :raises CapiHelmError: chart or webhooks refuse the values, or don't answer
     """
     applied = current.desired.values
-    cloud = catalogue.Cloud(locked.session())
+    cloud = catalogue.Cloud(held.session())
     machines = (
         applied,
         applied.get("controlPlane"),
@@ -132,19 +133,19 @@ def _check_machines(
         if image:
             cloud.image(image)
     # There is no bridge yet: any certificate is as good.
-    prepared = _prepared(locked, _trusted(locked, "ca"))
-    compared = release_change.compare(locked, prepared)
+    prepared = _prepared(held, _trusted(held, "ca"))
+    compared = release_change.compare(held, prepared)
     template_guard.check_objects(
-        locked, prepared, current.rows, compared.before, compared.after
+        held, prepared, current.rows, compared.before, compared.after
     )
-    release_change.dry_run(locked, compared.objects, "the CA rotation")
+    release_change.dry_run(held, compared.objects, "the CA rotation")
 
 
 class _MayBeStoredError(errors.ManagementError):
     """The management cluster did not say whether it stored a rotation."""
 
 
-def _store(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
+def _store(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     """Store a rotation; from here on it happens.
 
     :raises _MayBeStoredError: the management cluster answered neither this
@@ -152,18 +153,18 @@ def _store(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
     :raises CapiHelmError: it is not stored
     """
     try:
-        locked.patch_stored(rotation.stored())
+        held.patch_stored(rotation.stored())
     except errors.CapiHelmError as error:
         try:
-            locked.patch_stored({ca_rotation.KEY: None})
+            held.patch_stored({ca_rotation.KEY: None})
         except errors.CapiHelmError:
             raise _MayBeStoredError(str(error)) from error
         raise
-    LOG.info("cluster %s: %s", locked.row.uuid, rotation.text)
+    LOG.info("cluster %s: %s", held.row.uuid, rotation.text)
 
 
 def _with_certificates(
-    locked: operations.Locked, rotation: ca_rotation.Rotation
+    held: holding.Held, rotation: ca_rotation.Rotation
 ) -> ca_rotation.Rotation:
     """Let Magnum sign with the old CA and show both; the row is saved.
 
@@ -173,7 +174,7 @@ def _with_certificates(
     :returns: the rotation with references to them; the same if it has them
     :raises CapiHelmError: not now; the next poll tries again
     """
-    context, row = locked.context, locked.row
+    context, row = held.context, held.row
     old, new = row.ca_cert_ref, rotation.references["ca_cert_ref"]
     if old in rotation.certificates:
         return rotation
@@ -187,7 +188,7 @@ def _with_certificates(
             references={**rotation.references, "ca_cert_ref": made[1]},
             certificates=sorted({*rotation.certificates, old, new, made[0]}),
         )
-        locked.patch_stored(rotation.stored())
+        held.patch_stored(rotation.stored())
     except errors.CapiHelmError as error:
         # Without an answer the rotation may have their names.
         if not isinstance(error, errors.ManagementUnreachable):
@@ -199,19 +200,19 @@ def _with_certificates(
     return rotation
 
 
-def _plan(locked: operations.Locked, cluster: Any) -> ca_rotation.Rotation:
+def _plan(held: holding.Held, cluster: Any) -> ca_rotation.Rotation:
     """Return a rotation; nothing is made for it yet.
 
     :raises NotSupported: a CA Secret of the cluster is not there, or the CAs
         are as old as those of the last rotation
     :raises CloudError: Magnum's certificate store does not answer
     """
-    context, row = locked.context, locked.row
-    old = {each: _trusted(locked, each) for each in _PURPOSES}
+    context, row = held.context, held.row
+    old = {each: _trusted(held, each) for each in _PURPOSES}
     authorities = certificates.fetch(context, cluster)
     del authorities["etcd"]
     new = certificates.successor(authorities["ca"])
-    if certificates.made_at(new.decode()) <= _ended_at(locked):
+    if certificates.made_at(new.decode()) <= _ended_at(held):
         raise errors.NotSupported(
             "Magnum's new CA is not newer than that of the last CA rotation: "
             "the operator has to set the clocks of the conductors"
@@ -239,11 +240,9 @@ def _plan(locked: operations.Locked, cluster: Any) -> ca_rotation.Rotation:
     )
 
 
-def _trusted(locked: operations.Locked, purpose: str) -> str:
-    name = names.certificate(locked.release, purpose)
-    secret = locked.runtime.management.get(
-        kinds.SECRET, locked.namespace, name
-    )
+def _trusted(held: holding.Held, purpose: str) -> str:
+    name = names.certificate(held.release, purpose)
+    secret = held.runtime.management.get(kinds.SECRET, held.namespace, name)
     data = (secret or {}).get("data") or {}
     if not data.get("tls.crt") or not data.get("tls.key"):
         raise errors.NotSupported(
@@ -253,9 +252,7 @@ def _trusted(locked: operations.Locked, purpose: str) -> str:
     return base64.b64decode(data["tls.crt"]).decode()
 
 
-def advance(
-    locked: operations.Locked, state: observed_state.ObservedState
-) -> bool:
+def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
     """Take or begin the next step of a rotation, if there is one.
 
     :param state: of a cluster that is complete otherwise
@@ -265,44 +262,42 @@ def advance(
     rotation = state.stored and state.stored.rotation
     if not rotation:
         return False
-    if _has_ended(locked, rotation):
+    if _has_ended(held, rotation):
         text = "cluster %s: a stored %s has ended before, and is dropped"
-        LOG.warning(text, locked.row.uuid, ca_rotation.NAME)
-        _forget(locked, rotation)
+        LOG.warning(text, held.row.uuid, ca_rotation.NAME)
+        _forget(held, rotation)
         return False
     left = rotation_machines.left(state.view, rotation)
     if rotation.machines is not None and not left:
         if rotation.step + 1 == len(ca_rotation.STEPS):
-            _end(locked, rotation)
+            _end(held, rotation)
             text = "cluster %s: %s is complete"
-            LOG.info(text, locked.row.uuid, ca_rotation.NAME)
+            LOG.info(text, held.row.uuid, ca_rotation.NAME)
             return False
         step = rotation.step + 1
         rotation = dataclasses.replace(rotation, step=step, machines=None)
         if rotation.now == ca_rotation.FIRST_SIGNING:
             rotation = _with_lasting_bridge(rotation)
-        locked.patch_stored(rotation.stored())
+        held.patch_stored(rotation.stored())
     if rotation.machines is None:
-        _save_step(locked, rotation)
-        _begin(locked, rotation)
+        _save_step(held, rotation)
+        _begin(held, rotation)
         return True
-    rotation_machines.replace(locked, state.view, left)
+    rotation_machines.replace(held, state.view, left)
     progress = rotation.step, *map(rotation_machines.uid, left)
-    if not observed_state.is_stuck(locked, "rotation", progress):
-        _save_step(locked, rotation)
-    elif rows.in_progress(locked.row.status):
+    if not observed_state.is_stuck(held, "rotation", progress):
+        _save_step(held, rotation)
+    elif rows.in_progress(held.row.status):
         shown = ", ".join(map(view.name_of, left[:3]))
         reason = f"{rotation.text}: still to be replaced: {shown}"
         reason = f"{observed_state.LATE}{reason}"
-        locked.save_failed(state.nodegroups, reason, state.verdict)
+        held.save_failed(state.nodegroups, reason, state.verdict)
     return True
 
 
-def _save_step(
-    locked: operations.Locked, rotation: ca_rotation.Rotation
-) -> None:
-    locked.row.status_reason = rotation.text
-    status_writer.save_unfinished(locked.row)
+def _save_step(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
+    held.row.status_reason = rotation.text
+    status_writer.save_unfinished(held.row)
 
 
 def _with_lasting_bridge(
@@ -321,26 +316,26 @@ def _with_lasting_bridge(
     return dataclasses.replace(rotation, step=0, bridge=bridge.decode())
 
 
-def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
+def _begin(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     """Write what new machines of a step need, then note the old ones."""
-    step, rt = rotation.now, locked.runtime
+    step, rt = rotation.now, held.runtime
     if not rotation.step:
-        rotation = _with_certificates(locked, rotation)
+        rotation = _with_certificates(held, rotation)
     if step.control_plane:
         for purpose in _PURPOSES:
             rt.management.patch(
                 kinds.SECRET,
-                locked.namespace,
-                names.certificate(locked.release, purpose),
+                held.namespace,
+                names.certificate(held.release, purpose),
                 {"data": rotation.secret_data(purpose)},
             )
         if step.phase == ca_rotation.TRUST:
-            locked.store(_prepared(locked, rotation.bridge))
+            held.store(_prepared(held, rotation.bridge))
         else:
-            _use_new_ca(locked, rotation)
+            _use_new_ca(held, rotation)
     elif step.phase == ca_rotation.SIGN:
-        _restart_autoscaler(locked)
-    live = rt.snapshots.read(locked.scope).decode()
+        _restart_autoscaler(held)
+    live = rt.snapshots.read(held.scope).decode()
     machines = tuple(
         map(
             rotation_machines.uid,
@@ -348,8 +343,8 @@ def _begin(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
         )
     )
     rotation = dataclasses.replace(rotation, machines=machines)
-    locked.patch_stored(rotation.stored())
-    LOG.info("cluster %s: %s", locked.cluster.uuid, rotation.text)
+    held.patch_stored(rotation.stored())
+    LOG.info("cluster %s: %s", held.cluster.uuid, rotation.text)
 
 
 def _prepared(
@@ -381,32 +376,30 @@ def _changed(
     return changed.permitting(revision, {names.CONTROL_PLANE})
 
 
-def _use_new_ca(
-    locked: operations.Locked, rotation: ca_rotation.Rotation
-) -> None:
+def _use_new_ca(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     """Let Magnum sign with the new CA, and Cluster API make its kubeconfig.
 
     All API servers accept both by now. The kubeconfig is deleted in the phase
     drop as well: Cluster API may have read the CA from its cache.
     """
-    row = locked.row
+    row = held.row
     for field, ref in rotation.references.items():
         setattr(row, field, ref)
     rows.save(row)
     # Magnum's cache of client files goes, too.
-    certificates.delete(locked.context, row, ())
-    locked.runtime.management.delete(
-        kinds.SECRET, locked.namespace, names.kubeconfig(locked.release)
+    certificates.delete(held.context, row, ())
+    held.runtime.management.delete(
+        kinds.SECRET, held.namespace, names.kubeconfig(held.release)
     )
 
 
-def _restart_autoscaler(locked: operations.Locked) -> None:
+def _restart_autoscaler(held: holding.Held) -> None:
     """Let the autoscaler, if there is one, read the kubeconfig again."""
     annotations = {_RESTARTED: str(int(time.time()))}
-    locked.runtime.management.patch(
+    held.runtime.management.patch(
         kinds.DEPLOYMENT,
-        locked.namespace,
-        names.chart_object(locked.release, "autoscaler"),
+        held.namespace,
+        names.chart_object(held.release, "autoscaler"),
         {"spec": {"template": {"metadata": {"annotations": annotations}}}},
     )
 
@@ -425,18 +418,18 @@ def _ended_at(release: releases.Release) -> str:
     return view.annotations_of(live).get(_ENDED, "")
 
 
-def _end(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
+def _end(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     """Note that a rotation has ended; then forget it."""
     made = certificates.made_at(rotation.new["ca"][0])
     noted = {"metadata": {"annotations": {_ENDED: made}}}
-    locked.runtime.management.patch(kinds.CLUSTER, *locked.scope, noted)
-    _forget(locked, rotation)
+    held.runtime.management.patch(kinds.CLUSTER, *held.scope, noted)
+    _forget(held, rotation)
 
 
-def _forget(locked: operations.Locked, rotation: ca_rotation.Rotation) -> None:
+def _forget(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     """Remove a rotation; then nothing refers to its certificates."""
-    locked.patch_stored({ca_rotation.KEY: None})
-    _delete_unused(locked.context, locked.row, rotation)
+    held.patch_stored({ca_rotation.KEY: None})
+    _delete_unused(held.context, held.row, rotation)
 
 
 def delete_certificates(operation: operations.Operation) -> None:
@@ -484,57 +477,49 @@ def plan_without(
     return _changed(release, ca_rotation.without_machines_prepared)
 
 
-def take_back(
-    locked: operations.Locked, desired: desired_state.DesiredState
-) -> bool:
+def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
     """Accept the result of :func:`plan_without`, and forget the rotation.
 
     If the conductor dies meanwhile, the rotation goes on from its first step.
 
     :returns: False: there is no rotation
     """
-    rt, row = locked.runtime, locked.row
-    rotation = releases.read_rotation(rt, locked.scope)
-    if rotation is None or _has_ended(locked, rotation):
+    rt, row = held.runtime, held.row
+    rotation = releases.read_rotation(rt, held.scope)
+    if rotation is None or _has_ended(held, rotation):
         return False
     others = {getattr(row, e) for e in certificates.REFERENCES[1:]}
     old_ca = certificates.find(
-        locked.context,
+        held.context,
         row,
         set(rotation.certificates) - others,
         rotation.old["ca"],
     )
-    _keep_machines(locked, rotation)
+    _keep_machines(held, rotation)
     again = dataclasses.replace(rotation, step=0, machines=None)
-    version = locked.patch_stored(again.stored(), desired.version)
+    version = held.patch_stored(again.stored(), desired.version)
     row.status_reason = None
-    release_change.accept(
-        locked, dataclasses.replace(desired, version=version)
-    )
+    release_change.accept(held, dataclasses.replace(desired, version=version))
     for purpose, old in rotation.old.items():
-        name = names.certificate(locked.release, purpose)
+        name = names.certificate(held.release, purpose)
         data = {"tls.crt": encoding.encode(old)}
-        rt.management.patch(
-            kinds.SECRET, locked.namespace, name, {"data": data}
-        )
+        rt.management.patch(kinds.SECRET, held.namespace, name, {"data": data})
     row.ca_cert_ref = old_ca or row.ca_cert_ref
     rows.save(row)
-    _end(locked, rotation)
+    _end(held, rotation)
     LOG.info("cluster %s: %s is taken back", row.uuid, ca_rotation.NAME)
     return True
 
 
-def _keep_machines(
-    locked: operations.Locked, rotation: ca_rotation.Rotation
-) -> None:
+def _keep_machines(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     """Let Cluster API replace no machine for a rotation any more."""
-    live = locked.runtime.snapshots.read(locked.scope).decode()
+    live = held.runtime.snapshots.read(held.scope).decode()
     for kind, owner in rotation_machines.owners(live):
         begun = kind is kinds.CONTROL_PLANE or rotation.step
         if owner and begun and replacement.renewal_time(owner):
-            locked.runtime.management.patch(
+            held.runtime.management.patch(
                 kind,
-                locked.namespace,
+                held.namespace,
                 view.name_of(owner),
                 replacement.renewal_patch(owner, None),
             )

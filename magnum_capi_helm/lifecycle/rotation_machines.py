@@ -17,6 +17,7 @@ from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
@@ -45,7 +46,7 @@ def left(live: view.View, rotation: ca_rotation.Rotation) -> list[view.Object]:
 
 
 def replace(
-    locked: operations.Locked, live: view.View, left: list[view.Object]
+    held: holding.Held, live: view.View, left: list[view.Object]
 ) -> None:
     """Let Cluster API replace the machines that are left, once.
 
@@ -53,7 +54,7 @@ def replace(
     replaced others. Otherwise it is the API server's, less a minute: from then
     on the step has its time to make progress.
     """
-    management, uids = locked.runtime.management, set(map(uid, left))
+    management, uids = held.runtime.management, set(map(uid, left))
     for kind, owner in owners(live):
         mine = [each for each in live.machines if _owns(owner, each)]
         old = [view.created_at(each) for each in mine if uid(each) in uids]
@@ -66,7 +67,7 @@ def replace(
             after = max(after, (management.date() or 0.0) - _AHEAD)
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(after))
         patch = replacement.renewal_patch(owner, moment)
-        management.patch(kind, locked.namespace, view.name_of(owner), patch)
+        management.patch(kind, held.namespace, view.name_of(owner), patch)
 
 
 def owners(live: view.View) -> list[tuple[kinds.Kind, view.Object | None]]:

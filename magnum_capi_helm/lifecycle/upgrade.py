@@ -35,7 +35,9 @@ from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 
@@ -68,19 +70,19 @@ def upgrade(
     deadline = time.monotonic() + _ALL
     with contextlib.ExitStack() as stack:
         with _refusals():
-            operation.check_release()
+            operation.check_answering()
             # Before the Lease: no operation waits for helm with a Lease.
             stack.enter_context(operation.runtime.turns.turn(_PATIENCE))
-            locked = stack.enter_context(operation.lock())
-            _check_idle(locked)
-            locked.settle()
-            plan = _plan(locked, template, batch, nodegroup)
-            desired = _checked(locked, plan)
+            held = stack.enter_context(operation.lock())
+            _check_idle(held)
+            pending_requests.settle(held)
+            plan = _plan(held, template, batch, nodegroup)
+            desired = _checked(held, plan)
             if time.monotonic() > deadline:
                 # Magnum has told the user by now that the upgrade failed.
                 raise errors.NotSupported(_TOO_LATE)
-            release_change.accept(locked, desired)
-        problem = release_change.finish(locked, deadline)
+            release_change.accept(held, desired)
+        problem = release_change.finish(held, deadline)
         if problem:
             LOG.warning(
                 "Upgrade of cluster %s goes on with the polls: %s",
@@ -118,9 +120,9 @@ def _refusals() -> Iterator[None]:
         raise errors.NotSupported(text) from error
 
 
-def _check_idle(locked: operations.Locked) -> None:
-    locked.check_living()
-    if rows.in_progress(locked.row.status):
+def _check_idle(held: holding.Held) -> None:
+    held.check_living()
+    if rows.in_progress(held.row.status):
         raise errors.NotSupported(
             "another operation works on the cluster, try again when it is "
             "complete"
@@ -128,7 +130,7 @@ def _check_idle(locked: operations.Locked) -> None:
 
 
 def _plan(
-    locked: operations.Locked, template: Any, batch: int | None, nodegroup: Any
+    held: holding.Held, template: Any, batch: int | None, nodegroup: Any
 ) -> upgrade_plan.Plan:
     if nodegroup is not None and nodegroup.role == "master":
         raise errors.NotSupported(
@@ -136,8 +138,8 @@ def _plan(
             "version of the driver; upgrade the whole cluster, without "
             f"--nodegroup. It is {errors.shown(nodegroup.name)}"
         )
-    current = release_change.read(locked)
-    cloud = catalogue.Cloud(locked.session())
+    current = release_change.read(held)
+    cloud = catalogue.Cloud(held.session())
     if nodegroup is None or nodegroup.is_default:
         return upgrade_plan.plan_cluster(current, template, cloud, batch)
     for each in current.existing:
@@ -150,7 +152,7 @@ def _plan(
 
 
 def _checked(
-    locked: operations.Locked, plan: upgrade_plan.Plan
+    held: holding.Held, plan: upgrade_plan.Plan
 ) -> desired_state.DesiredState:
     """Return the new desired state, after all that could refuse it."""
     draft = plan.desired()
@@ -160,18 +162,18 @@ def _checked(
         upgrade_rules.check_cni_version(before, draft.values)
     if etcd.needs_key(draft.values):
         releases.ensure_etcd_key(
-            locked.runtime.management, *locked.scope, locked.object_labels
+            held.runtime.management, *held.scope, held.object_labels
         )
-    comparison = release_change.compare(locked, draft)
+    comparison = release_change.compare(held, draft)
     template_guard.check_objects(
-        locked, draft, plan.current.rows, comparison.before, comparison.after
+        held, draft, plan.current.rows, comparison.before, comparison.after
     )
-    _log_kept_groups(locked, plan, comparison)
-    release_change.dry_run(locked, comparison.objects, "the template")
+    _log_kept_groups(held, plan, comparison)
+    release_change.dry_run(held, comparison.objects, "the template")
     policies = plan.missing_server_groups()
     if not policies:
         return draft
-    ids = locked.make_server_groups(locked.session(), policies)
+    ids = held.make_server_groups(held.session(), policies)
     return dataclasses.replace(
         draft,
         values=nodes.with_server_group_ids(draft.values, plan.cluster, ids),
@@ -179,20 +181,20 @@ def _checked(
 
 
 def _log_kept_groups(
-    locked: operations.Locked,
+    held: holding.Held,
     plan: upgrade_plan.Plan,
     comparison: release_change.Comparison,
 ) -> None:
     """Name groups whose image stays and that a newer chart replaces."""
     replaced = template_guard.replaced(
-        locked.release, comparison.before, comparison.after
+        held.release, comparison.before, comparison.after
     )
     kept = sorted({*replaced} - plan.remade)
     if kept:
         LOG.warning(
             "Upgrade of cluster %s: chart %s replaces the machines of %s, "
             "which keep their image",
-            locked.cluster.uuid,
+            held.cluster.uuid,
             plan.cluster.chart.version,
             ", ".join(kept),
         )

@@ -125,9 +125,12 @@ def record(nodegroups: Sequence[Any], release: str, current: Record) -> None:
         rows.save(master)
 
 
-def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
+def check(
+    rt: runtime.Runtime, nodegroups: Sequence[Any], *, cached: bool = False
+) -> bool:
     """Refuse a management cluster that is not the recorded one.
 
+    :param cached: its answer of a few seconds ago will do
     :returns: whether there is a record; without one nothing is known
     :raises ElsewhereError: it is another one
     :raises ManagementError: its identity could not be read
@@ -135,7 +138,7 @@ def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
     expected = recorded(nodegroups).identity
     if not expected:
         return False
-    actual = read(rt)
+    actual = rt.maintenance.cached().identity if cached else read(rt)
     if actual != expected:
         raise ElsewhereError(
             "the management cluster is not the one that the cluster was made "

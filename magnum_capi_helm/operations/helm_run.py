@@ -38,6 +38,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import converting
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -50,7 +51,7 @@ _OWN = ("pending-install", "pending-upgrade")
 
 
 def upgrade(
-    release: releases.Release,
+    held: holding.Held,
     desired: desired_state.DesiredState,
     revisions: releases.Revisions,
     counts: Mapping[str, int],
@@ -67,7 +68,7 @@ def upgrade(
     :raises HelmError: as helm says
     :raises Conflict: the record was written by another client meanwhile
     """
-    rt, (namespace, name) = release.runtime, release.scope
+    rt, (namespace, name) = held.runtime, held.scope
     chart = rt.charts.ensure(desired.chart)
     fields = patches.wanted(desired.values, desired.chart.version, counts)
     stamped = overlays.for_helm(desired.values, desired.fingerprint)
@@ -85,15 +86,15 @@ def upgrade(
 
     try:
         seconds, migrated = _run(
-            release,
+            held,
             lambda: converting.run_helm(
-                rt, run, lambda: release.render(desired, live=False)
+                rt, run, lambda: held.render(desired, live=False)
             ),
             releases.last_deployed,
         )
     except errors.HelmError as error:
         if not isinstance(error, errors.HelmBusy):
-            _give_up_own(release, revisions)
+            _give_up_own(held, revisions)
         raise
     LOG.info("release %s in %s: helm %.3f s", name, namespace, seconds)
     return migrated
@@ -134,23 +135,21 @@ def counts_to_set(
     return counts
 
 
-def uninstall(release: releases.Release) -> None:
+def uninstall(held: holding.Held) -> None:
     """Run ``helm uninstall``, which reads the newest revision.
 
     :raises HelmError: as helm says
     :raises Conflict: the record was written by another client meanwhile
     """
-    helm, (namespace, name) = release.runtime.helm, release.scope
-    _run(
-        release, lambda: helm.uninstall(name, namespace), lambda each: each[-1]
-    )
+    helm, (namespace, name) = held.runtime.helm, held.scope
+    _run(held, lambda: helm.uninstall(name, namespace), lambda each: each[-1])
 
 
 # Pending revisions
 
 
 def give_up_dead(
-    release: releases.Release, revisions: releases.Revisions
+    held: holding.Held, revisions: releases.Revisions
 ) -> releases.Revisions:
     """Mark a pending newest revision as failed if its helm is dead.
 
@@ -160,7 +159,7 @@ def give_up_dead(
     newest = revisions[-1] if revisions else None
     if newest is None or not newest.pending:
         return revisions
-    rt, scope = release.runtime, release.scope
+    rt, scope = held.runtime, held.scope
     age = rt.ages.age(scope, "pending revision", newest)
     if age < rt.pending_deadline:
         raise errors.HelmBusy(
@@ -173,19 +172,17 @@ def give_up_dead(
         newest.status,
     )
     helm_records.give_up(rt.management, *scope, newest.version)
-    return release.revisions()
+    return held.revisions()
 
 
-def _give_up_own(
-    release: releases.Release, before: releases.Revisions
-) -> None:
+def _give_up_own(held: holding.Held, before: releases.Revisions) -> None:
     """Mark the revision as failed that an ended helm has left pending.
 
     If it can't be seen now, :func:`give_up_dead` waits for it.
     """
-    management, scope = release.runtime.management, release.scope
+    management, scope = held.runtime.management, held.scope
     with contextlib.suppress(errors.CapiHelmError):
-        for each in set(release.revisions()) - set(before):
+        for each in set(held.revisions()) - set(before):
             if each.status in _OWN:
                 helm_records.give_up(management, *scope, each.version)
 
@@ -194,7 +191,7 @@ def _give_up_own(
 
 
 def _run(
-    release: releases.Release,
+    held: holding.Held,
     helm: Callable[[], float],
     compared: Callable[[Sequence[view.Revision]], view.Revision],
 ) -> tuple[float, bool]:
@@ -202,20 +199,20 @@ def _run(
     try:
         return helm(), False
     except errors.ReleaseStranded:
-        revisions = release.revisions()
-        if not revisions or not _migrate(release, compared(revisions).version):
+        revisions = held.revisions()
+        if not revisions or not _migrate(held, compared(revisions).version):
             raise
     return helm(), True
 
 
-def _migrate(release: releases.Release, version: int) -> bool:
+def _migrate(held: holding.Held, version: int) -> bool:
     """Write served API versions into the record of a revision.
 
     :returns: whether any version changed
     :raises ReleaseStranded: a kind is served in no version
     """
-    rt, (namespace, name) = release.runtime, release.scope
-    record = release.record(version)
+    rt, (namespace, name) = held.runtime, held.scope
+    record = held.record(version)
     if record is None:
         return False
     apis = manifests.apis(record.manifest)
@@ -227,7 +224,7 @@ def _migrate(release: releases.Release, version: int) -> bool:
         )
     if not plan.moves:
         return False
-    _save_original(release, record)
+    _save_original(held, record)
     text = _in_versions(record.manifest, plan.moves)
     helm_records.rewrite(rt.management, record, text, plan)
     LOG.warning(
@@ -264,17 +261,15 @@ def _in_versions(text: str, moves: Mapping[api_versions.Api, str]) -> str:
     return manifests.moved(manifests.converted(text, groups, convert), moves)
 
 
-def _save_original(
-    release: releases.Release, record: helm_records.Release
-) -> None:
+def _save_original(held: holding.Held, record: helm_records.Release) -> None:
     """Save helm's own record in a Secret, as long as the cluster lives.
 
     An original that was saved before stays.
     """
-    management, namespace = release.runtime.management, release.namespace
-    name = names.original(release.release, record.version)
+    management, namespace = held.runtime.management, held.namespace
+    name = names.original(held.release, record.version)
     if management.get(kinds.SECRET, namespace, name) is None:
-        labels, data = release.object_labels, record.record["data"]
+        labels, data = held.object_labels, record.record["data"]
         management.create(
             kinds.SECRET, encoding.secret(namespace, name, labels, data)
         )

@@ -24,6 +24,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 
@@ -43,7 +44,7 @@ _NOTHING_KNOWN = (
 
 
 def settle(
-    release: releases.Release,
+    held: holding.Held,
     nodegroups: Sequence[Any] | None = None,
     stored: releases.StoredState | None = None,
 ) -> releases.StoredState:
@@ -54,19 +55,19 @@ def settle(
     deleted, whatever was written since; one without any values can't be made
     any more, and must not keep the others from being made.
 
-    :param release: with the row of the cluster, read under the Lease
+    :param held: with the row of the cluster, read under the Lease
     :param nodegroups: its groups, if they were read already
     :param stored: read after the rows
     :returns: the stored state without what the rows have now
     """
-    cluster = release.cluster
+    cluster = held.cluster
     if nodegroups is None:
         nodegroups = rows.all_groups(cluster)
-    stored = stored or releases.read_stored(release.runtime, release.scope)
+    stored = stored or releases.read_stored(held.runtime, held.scope)
     desired = stored.desired
-    if desired and desired.moves and not _is_outdated(release, desired):
+    if desired and desired.moves and not _is_outdated(held, desired):
         _save_moves(cluster, nodegroups, desired.moves)
-        version = release.patch_stored(
+        version = held.patch_stored(
             {desired_state.MOVES: None}, desired.version
         )
         desired = dataclasses.replace(desired, moves=None, version=version)
@@ -74,31 +75,31 @@ def settle(
     extra = [each for each in nodegroups if not each.is_default]
     if not extra:
         return stored
-    stored = release.stored(stored=stored)
+    stored = held.stored(stored=stored)
     if stored.desired is not None:
-        _settle_groups(release, nodegroups, extra, stored)
+        _settle_groups(held, nodegroups, extra, stored)
     return stored
 
 
 def _is_outdated(
-    release: releases.Release, desired: desired_state.DesiredState
+    held: holding.Held, desired: desired_state.DesiredState
 ) -> bool:
-    """Return whether a state is older than the release: rows don't get it."""
-    revisions = release.revisions()
+    """Return whether a state is older than the held: rows don't get it."""
+    revisions = held.revisions()
     try:
-        template_guard.check_current(release, desired, revisions)
+        template_guard.check_current(held, desired, revisions)
     except template_guard.OutdatedError:
         return True
     return False
 
 
 def _settle_groups(
-    release: releases.Release,
+    held: holding.Held,
     nodegroups: Sequence[Any],
     extra: Sequence[Any],
     stored: releases.StoredState,
 ) -> None:
-    cluster = release.cluster
+    cluster = held.cluster
     named = rows.wants(cluster, nodegroups).known_as(stored.groups)
     made = {
         each.uuid
@@ -111,10 +112,10 @@ def _settle_groups(
         elif each.uuid in made and rows.undecided(each):
             status_writer.save_accepted(each, cluster.stack_id)
         elif each.uuid not in made:
-            _settle_without_values(release, each)
+            _settle_without_values(held, each)
 
 
-def _settle_without_values(release: releases.Release, nodegroup: Any) -> None:
+def _settle_without_values(held: holding.Held, nodegroup: Any) -> None:
     """Refuse a group that has neither values nor a stored request.
 
     One with machines stays as it is: the stored state may be an older copy.
@@ -130,11 +131,11 @@ def _settle_without_values(release: releases.Release, nodegroup: Any) -> None:
             status_writer.save_group(nodegroup, rows.Status.CREATE_IN_PROGRESS)
             return
         reason = _NOTHING_KNOWN
-    chart_name = names.node_group(nodegroup.name, release.release)
-    if reason and not release.runtime.management.get(
+    chart_name = names.node_group(nodegroup.name, held.release)
+    if reason and not held.runtime.management.get(
         kinds.MACHINE_DEPLOYMENT,
-        release.namespace,
-        names.machine_deployment(release.release, chart_name),
+        held.namespace,
+        names.machine_deployment(held.release, chart_name),
     ):
         LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)
         status_writer.save_refused(nodegroup, reason)
@@ -164,7 +165,7 @@ def _save_moves(
 
 
 def forget_applied(
-    release: releases.Release,
+    held: holding.Held,
     rows_now: requested_groups.Rows,
     desired: desired_state.DesiredState,
     requests: desired_state.PendingRequests,
@@ -177,7 +178,7 @@ def forget_applied(
         return
     # Read after the Secret: a new group has its row before its request is
     # stored.
-    alive = {each.uuid for each in rows.all_groups(release.cluster)}
+    alive = {each.uuid for each in rows.all_groups(held.cluster)}
     gone = requests.keys_of(set(requests.keys.values()) - alive)
     existing = values.group_names(desired.values)
     taken = {
@@ -190,4 +191,4 @@ def forget_applied(
         )
     }
     if keys := gone | (taken & requests.keys.keys()):
-        release.patch_stored(dict.fromkeys(keys))
+        held.patch_stored(dict.fromkeys(keys))

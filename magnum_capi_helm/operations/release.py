@@ -23,13 +23,13 @@ from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.cloud import server_groups
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
@@ -153,7 +153,7 @@ class StoredState:
         return self.desired.fingerprint != planned.fingerprint
 
 
-def _read(rt: runtimes.Runtime, scope: location.Scope) -> Object:
+def read_secret(rt: runtimes.Runtime, scope: location.Scope) -> Object:
     return (
         rt.management.get(
             kinds.SECRET, scope[0], names.desired_state(scope[1])
@@ -169,12 +169,12 @@ def read_rotation(
 
     :raises ManagementError: it can't be read
     """
-    return _rotation(_read(rt, scope).get("data") or {})
+    return _rotation(read_secret(rt, scope).get("data") or {})
 
 
 def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
     """Read the Secret of a release."""
-    secret = _read(rt, scope)
+    secret = read_secret(rt, scope)
     data, version = secret.get("data") or {}, view.version_of(secret)
     return StoredState(
         version=version,
@@ -285,67 +285,79 @@ def ensure_etcd_key(
         LOG.info("release %s has its etcd key already", release)
 
 
-class Release:
-    """The release of one cluster.
+@dataclasses.dataclass(frozen=True)
+class Observed:
+    """Rows and live objects, read together.
 
-    :param cluster: Magnum's row
-    :param runtime: clients of the management cluster; None: they are looked
-        up when they are first needed, and the management cluster then has
-        to be the recorded one
+    :param nodegroups: the rows of all groups
+    :param rows: their contents, with the names of the live objects
+    """
+
+    nodegroups: list[Any]
+    rows: requested_groups.Rows
+    view: view.View
+
+
+class Release:
+    """The release of one cluster, and its place.
+
+    :param context: Magnum's, of the user or of its periodic task
+    :param cluster: Magnum's row, as old as the call
+    :param runtime: clients of its management cluster
+
+    :ivar release: the name of the helm release, which a new cluster will get
+    :ivar scope: namespace and release
+    :ivar object_labels: of the objects that the driver writes for the cluster
     """
 
     def __init__(
-        self, cluster: Any, runtime: runtimes.Runtime | None = None
+        self, context: Any, cluster: Any, runtime: runtimes.Runtime
     ) -> None:
+        self.context = context
         self.cluster = cluster
-        if runtime is not None:
-            self.runtime = runtime
-
-    @functools.cached_property
-    def runtime(self) -> runtimes.Runtime:
-        """The clients of the management cluster.
-
-        :raises CapiHelmError: it does not answer, or is not the recorded one
-        """
-        return registry.verified_runtime(self.cluster)
-
-    @functools.cached_property
-    def namespace(self) -> str:
-        """The namespace of the cluster's project."""
-        return location.namespace(self.cluster.project_id)
-
-    @property
-    def release(self) -> str:
-        """The name of the helm release, which a new cluster will get."""
-        cluster = self.cluster
-        return str(
+        self.runtime = runtime
+        self.namespace = location.namespace(cluster.project_id)
+        self.release = str(
             cluster.stack_id or names.release(cluster.name, cluster.uuid)
         )
+        self.scope = self.namespace, self.release
+        self.object_labels = location.object_labels(cluster, self.release)
 
-    @property
-    def scope(self) -> location.Scope:
-        """Namespace and release."""
-        return self.namespace, self.release
+    def session(self) -> Any:
+        """Return a session that sees the cluster's project.
 
-    @property
-    def object_labels(self) -> dict[str, str]:
-        """Labels of the objects that the driver writes for the cluster."""
-        return location.object_labels(self.cluster, self.release)
-
-    def make_server_groups(
-        self, session: Any, policies: Mapping[str, str]
-    ) -> dict[str, str]:
-        """Make Nova server groups; only under the Lease.
-
-        The parameters and errors are those of :func:`server_groups.ensure`.
+        The errors are those of :func:`sessions.request_session`.
         """
-        return server_groups.ensure(
+        return sessions.request_session(
+            self.context,
+            self.cluster.project_id,
             self.runtime.management,
             self.scope,
-            self.object_labels,
-            session,
-            policies,
         )
+
+    def observe(self, *, addons: bool = True) -> Observed:
+        """Read rows and live objects together.
+
+        :param addons: read addons and helm's records as well
+        :raises CapiHelmError: the objects can't be read
+        """
+        rt = self.runtime
+        shared = rt.snapshots if addons else rt.health_snapshots
+        objects = shared.read(self.scope).decode()
+        rows_now, nodegroups = rows.read(self.cluster)
+        return Observed(
+            nodegroups, rows_now.known_as(objects.group_names()), objects
+        )
+
+    def deletion_requested(self) -> bool:
+        """Return whether the Lease has the mark of a deletion.
+
+        A deletion sets the mark before it writes rows.
+
+        :raises ManagementError: the Lease can't be read
+        """
+        lease_now = self.runtime.leases.read(*self.scope)
+        return lease.marked_deleted_at(lease_now) is not None
 
     # helm's records
 
@@ -397,44 +409,6 @@ class Release:
         """Do the same as :func:`read_or_adopt`."""
         return read_or_adopt(self.runtime, self.scope, revisions, stored)
 
-    def store(
-        self,
-        desired: desired_state.DesiredState,
-        more: Mapping[str, str] | None = None,
-    ) -> desired_state.DesiredState:
-        """Store a desired state, before helm runs; only under the Lease.
-
-        One without the digest of its chart gets that of the stored chart.
-        Later writes keep it: it is that of the build that machines were made
-        from. A Secret that changed since it was read stays: a holder that has
-        lost the Lease must not overwrite the state of the next one.
-
-        :param more: further keys of the Secret
-        :returns: the state as it is stored
-        :raises Conflict: the Secret has changed, or was made or deleted
-        """
-        digest = desired.digest or self.runtime.charts.digest(desired.chart)
-        desired = dataclasses.replace(desired, digest=digest)
-        data = {**desired.to_secret(), **(more or {})}
-        management = self.runtime.management
-        try:
-            if desired.version:
-                change = {**desired_state.NO_PARTS, **data}
-                secret = self._patch_secret(change, desired.version)
-            else:
-                secret = management.create(kinds.SECRET, self._secret(data))
-        except errors.Conflict:
-            secret = _read(self.runtime, self.scope)
-            stored, version = secret.get("data") or {}, view.version_of(secret)
-            if not (desired.version or desired_state.is_stored(stored)):
-                # Requests about nodegroups came before the first state.
-                desired = dataclasses.replace(desired, version=version)
-                return self.store(desired, more)
-            # The client repeats a request whose answer was lost.
-            if not stored.items() >= data.items():
-                raise
-        return dataclasses.replace(desired, version=view.version_of(secret))
-
     @call.without_lease("keys of requests, which the next holder takes")
     def patch_stored(
         self, change: Mapping[str, str | None], version: str = ""
@@ -449,17 +423,17 @@ class Release:
         :raises Conflict: it has another one
         """
         new = {key: text for key, text in change.items() if text is not None}
-        secret = self._patch_secret(change, version)
+        secret = self.patch_secret(change, version)
         if secret is None and new:
             try:
                 secret = self.runtime.management.create(
-                    kinds.SECRET, self._secret(new)
+                    kinds.SECRET, self.new_secret(new)
                 )
             except errors.Conflict:
-                secret = self._patch_secret(change)
+                secret = self.patch_secret(change)
         return view.version_of(secret)
 
-    def _patch_secret(
+    def patch_secret(
         self, change: Mapping[str, str | None], version: str = ""
     ) -> Object | None:
         content: Object = {"data": dict(change)}
@@ -473,6 +447,6 @@ class Release:
             raise errors.Conflict(f"the Secret {name} was deleted meanwhile")
         return secret
 
-    def _secret(self, data: Mapping[str, str]) -> Object:
+    def new_secret(self, data: Mapping[str, str]) -> Object:
         name = names.desired_state(self.release)
         return encoding.secret(self.namespace, name, self.object_labels, data)

@@ -26,6 +26,7 @@ from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import converting
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -84,7 +85,7 @@ def addons_differ(
     )
 
 
-def repair(release: releases.Release) -> None:
+def repair(held: holding.Held) -> None:
     """Make live objects equal to the manifest of the newest revision.
 
     It does nothing if that revision is not deployed, or names other versions
@@ -93,18 +94,18 @@ def repair(release: releases.Release) -> None:
 
     :raises CapiHelmError: it could not be done; to be tried again
     """
-    revisions = release.revisions()
+    revisions = held.revisions()
     newest = revisions[-1] if revisions else None
     if newest is None or newest.status != "deployed":
         return
-    management, scope = release.runtime.management, release.scope
-    record = release.record(newest.version)
+    management, scope = held.runtime.management, held.scope
+    record = held.record(newest.version)
     cluster = management.get(kinds.CLUSTER, *scope)
     if record is None or record.rewritten:
         return
     if cluster is None or view.deleting(cluster):
         return
-    converting.run(release.runtime, lambda: _compare(release, record.objects))
+    converting.run(held.runtime, lambda: _compare(held, record.objects))
     for each in revisions:
         if each.harmful:
             helm_records.mark_repaired(management, *scope, each.version)

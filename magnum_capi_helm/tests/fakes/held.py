@@ -4,9 +4,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import fixtures
 
+from magnum_capi_helm import runtime
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.model import call
+from magnum_capi_helm.operations import holding
+from magnum_capi_helm.operations import release as releases
 
 
 class Lease(fixtures.Fixture):
@@ -17,3 +23,14 @@ class Lease(fixtures.Fixture):
         guard = call.lease_guard(lambda: None)
         guard.__enter__()
         self.addCleanup(guard.__exit__, None, None, None)
+
+
+class _Hold:
+    marked_deleted = orphaned = False
+
+
+def release(row: Any, rt: runtime.Runtime | None = None) -> holding.Held:
+    """Return the release of a row, as if its Lease were held."""
+    free = releases.Release(rows.everywhere(), row, rt or runtime.get())
+    hold: Any = _Hold()
+    return holding.Held(free, hold)

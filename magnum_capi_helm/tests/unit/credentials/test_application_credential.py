@@ -22,7 +22,6 @@ from magnum_capi_helm.credentials import cloud_secret
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -76,7 +75,6 @@ class CreationTestCase(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.useFixture(held.Lease())
         self.row_ = self.saved()
         namespace = {"metadata": {"name": base.NAMESPACE}}
         self.server.create(kinds.NAMESPACE, namespace)

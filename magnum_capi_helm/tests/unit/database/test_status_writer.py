@@ -8,7 +8,6 @@ from typing import Any
 
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.status import cluster as cluster_status
-from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
@@ -29,10 +28,6 @@ def verdict(reason: str = "", **groups: Any) -> cluster_status.Verdict:
 
 class SaveTest(base.FlowTestCase):
     """What a verdict writes."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.useFixture(held.Lease())
 
     def test_facts_of_a_cluster_in_progress(self) -> None:
         row = self.saved(stack_id=base.RELEASE)

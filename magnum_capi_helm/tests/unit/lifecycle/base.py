@@ -33,6 +33,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import complete
@@ -144,6 +145,8 @@ class FlowTestCase(conductor.ConductorTestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        # What a test does itself; calls of the driver take their own.
+        self.useFixture(held.Lease())
         self.openstack = configure(self)
         self.useFixture(
             fixtures.MockPatch(

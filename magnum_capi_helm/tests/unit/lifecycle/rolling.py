@@ -61,7 +61,8 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
     def look(self, **fields: Any) -> rollout.Plan:
         """What there is to do."""
         return rollout.plan(
-            releases.Release(self.row(), runtime.get()), self.order(**fields)
+            releases.Release(self.admin, self.row(), runtime.get()),
+            self.order(**fields),
         )
 
     def roll_out(self, **fields: Any) -> str:

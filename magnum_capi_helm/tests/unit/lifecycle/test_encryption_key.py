@@ -11,8 +11,8 @@ import fixtures
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
-from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = f"{base.RELEASE}-etcd-key"
@@ -20,10 +20,6 @@ ON = {"labels": {"etcd_encryption_enabled": "true"}}
 
 
 class EncryptionKeyTest(base.FlowTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.useFixture(held.Lease())
-
     def secret(self, name: str = NAME, namespace: str = base.NAMESPACE) -> Any:
         return self.server.get(kinds.SECRET, namespace, name)
 
@@ -47,7 +43,7 @@ class EncryptionKeyTest(base.FlowTestCase):
         refused = errors.ManagementError("no room")
         self.useFixture(
             fixtures.MockPatchObject(
-                releases.Release, "store", side_effect=refused
+                holding.Held, "store", side_effect=refused
             )
         )
         self.create(ON)

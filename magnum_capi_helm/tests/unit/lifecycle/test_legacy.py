@@ -13,7 +13,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
-from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -29,7 +28,6 @@ class LegacyTestCase(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.useFixture(held.Lease())
         self.saved(
             stack_id=self.release,
             status="CREATE_COMPLETE",

@@ -128,7 +128,7 @@ class LongNameTest(test_legacy.LegacyTestCase):
         apply = self.assertRaises(
             errors.LabelError,
             rollout.plan,
-            releases.Release(self.row(), runtime.get()),
+            releases.Release(self.admin, self.row(), runtime.get()),
             rollout.Order(labels={name: "true"}),
         )
         text = (

@@ -14,7 +14,7 @@ from magnum.common import exception
 from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -96,7 +96,7 @@ class UpgradeTest(upgrading.UpgradeTestCase):
             raise errors.InvalidInput("too large")
 
         template = self.template(image_id="ubuntu-1.35")
-        with mock.patch.object(releases.Release, "store", refuse):
+        with mock.patch.object(holding.Held, "store", refuse):
             self.assertRaises(exception.NotSupported, self.upgrade, template)
 
     def test_a_deletion_meanwhile_goes_on(self) -> None:

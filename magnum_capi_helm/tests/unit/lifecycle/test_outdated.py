@@ -25,7 +25,7 @@ from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import test_replacement
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -307,7 +307,7 @@ class LateWriteTest(OutdatedCase):
     """A holder of the Lease that stood still, and writes after another one."""
 
     def test_the_later_state_stays(self) -> None:
-        release = releases.Release(self.row(), runtime.get())
+        release = held.release(self.row())
         late = release.stored().accepted()
         self.upgraded()
         kept = self.data()

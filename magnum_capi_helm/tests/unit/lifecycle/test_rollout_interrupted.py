@@ -113,5 +113,5 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.assertEqual("the cluster was deleted meanwhile", str(error))
 
     def _left(self) -> str:
-        operation = operations.Operation(self.admin, self.row())
+        operation = operations.Operation(self.admin, self.row(), runtime.get())
         return operation.wait_reason()

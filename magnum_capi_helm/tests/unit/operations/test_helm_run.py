@@ -14,7 +14,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import helm_run
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -57,7 +57,7 @@ class PendingRevisionTest(base.FlowTestCase):
 
     def patience(self, rt: runtime.Runtime) -> float:
         """For how many seconds the newest revision is left to somebody."""
-        release = releases.Release(self.row(), rt)
+        release = held.release(self.row(), rt)
         revisions = release.revisions()
         for seconds in range(0, 1000, 10):
             try:

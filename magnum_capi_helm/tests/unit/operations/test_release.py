@@ -12,11 +12,10 @@ from typing import Any
 
 import fixtures
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 _SECRET = (kinds.SECRET, base.NAMESPACE, base.INTENT)
@@ -29,7 +28,7 @@ class StoreTest(base.FlowTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.complete()
-        self.release = releases.Release(self.row(), runtime.get())
+        self.release = held.release(self.row())
         self.desired = dataclasses.replace(
             self.release.stored().accepted(), since=1.0
         )

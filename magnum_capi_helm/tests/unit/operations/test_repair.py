@@ -12,9 +12,9 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -174,13 +174,13 @@ class RepairTest(RepairTestCase):
             f"{group}/{conversion.OLD}" for group, _ in conversion.TABLES
         }
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.33.0"})
-        repair.repair(releases.Release(self.row(), self.plane.runtime()))
+        repair.repair(held.release(self.row()))
         self.assertTrue(self.as_wanted())
 
     def test_without_the_cluster_object_nothing_is_made(self) -> None:
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
         self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        repair.repair(releases.Release(self.row(), self.plane.runtime()))
+        repair.repair(held.release(self.row()))
         self.assertEqual([], self.server.names(kinds.CONTROL_PLANE))
 
 

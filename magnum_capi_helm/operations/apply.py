@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Make the release match the rows, or the objects the release.
+
+It is level-triggered: it does the same whoever calls it and however often. A
+request calls it once; when that did not get through, or the conductor died,
+the polls call it again.
+"""
+
+from __future__ import annotations
+
+from oslo_log import log
+
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import holding
+from magnum_capi_helm.operations import pending_requests
+from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import repair as repairs
+from magnum_capi_helm.operations import template_guard
+
+LOG = log.getLogger(__name__)
+
+
+def to_release(
+    held: holding.Held,
+    stored: releases.StoredState | None = None,
+    *,
+    changes_only: bool = False,
+    deadline: float | None = None,
+) -> bool:
+    """Make the release match the rows.
+
+    :param stored: what this process has just stored; None: read it
+    :param changes_only: run helm only if the rows want something else
+        than was last stored
+    :param deadline: on the monotonic clock; if helm does not have
+        seconds enough until then, nothing is changed
+    :returns: whether helm ran
+    :raises NoTurn: no helm process is free; nothing was written
+    :raises WouldReplace: machines would be replaced unasked; nothing was
+        written
+    :raises InterruptedCreateError: there is no desired state and no
+        release
+    :raises HelmBusy: a helm of another process may still be at work
+    :raises CapiHelmError: as helm or the management cluster says
+    """
+    if held.deleting:
+        return False
+    with held.runtime.turns.turn():
+        return _to_release(held, stored, changes_only, deadline)
+
+
+def _to_release(
+    held: holding.Held,
+    stored: releases.StoredState | None,
+    changes_only: bool,
+    deadline: float | None,
+) -> bool:
+    nodegroups = rows.all_groups(held.cluster)
+    # Before any absence is believed.
+    identity.check(held.runtime, nodegroups)
+    listed = held.revisions()
+    stored = held.stored(listed, stored)
+    stored = pending_requests.settle(held, nodegroups, stored)
+    revisions = helm_run.give_up_dead(held, listed)
+    rows_now = rows.wants(held.cluster, nodegroups)
+    planned = stored.planned(held.cluster, rows_now, revisions)
+    if changes_only and not stored.differs(planned):
+        return False
+    if helm_run.is_too_late(deadline):
+        return False
+    _guard(held, planned, rows_now, revisions)
+    if helm_run.is_too_late(deadline):
+        return False
+    counts = helm_run.counts_to_set(held, planned, rows_now)
+    changed = planned is not stored.desired
+    if changed:
+        held.store(planned)
+        pending_requests.forget_applied(
+            held, rows_now, planned, stored.requests
+        )
+    migrated = helm_run.upgrade(held, planned, revisions, counts, deadline)
+    # Asked for once more, or after a failure: helm alone does not look.
+    # Nor does it see that two versions of an API spell a field in two
+    # ways.
+    harmful = any(each.harmful for each in revisions)
+    if revisions and (not changed or migrated or harmful):
+        repairs.repair(held)
+    return True
+
+
+def _guard(
+    held: holding.Held,
+    planned: desired_state.DesiredState,
+    rows_now: requested_groups.Rows,
+    revisions: releases.Revisions,
+) -> None:
+    """Refuse as :func:`template_guard.check` does.
+
+    Polls try again and again: each new refusal is logged once, and
+    ``Runtime.withheld`` keeps it for the status.
+    """
+    withheld, scope = held.runtime.withheld, held.scope
+    try:
+        template_guard.check(held, planned, rows_now, revisions)
+    except (errors.WouldReplace, template_guard.OutdatedError) as error:
+        if withheld.get(scope) != str(error):
+            LOG.warning("Release %s stays as it is: %s", scope[1], error)
+        withheld[scope] = str(error)
+        raise
+    withheld.pop(scope, None)
+
+
+def repair(held: holding.Held) -> None:
+    """Make live objects equal to the manifest of the newest revision.
+
+    :raises OutdatedError: the stored state is older than the release
+    :raises CapiHelmError: as :func:`repair.repair`
+    """
+    revisions = held.revisions()
+    desired = held.stored(revisions).accepted()
+    template_guard.check_current(held, desired, revisions)
+    repairs.repair(held)

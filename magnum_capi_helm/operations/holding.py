@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A release whose Lease this call holds: nothing else may write it.
+
+::
+
+    with operation.lock() as held:     # the Lease, and the row read again
+        held.check_living()            # for requests that are answered
+        held.store(desired)            # before helm runs
+        held.save_complete(...)        # or save_failed(...)
+
+The functions that run helm, repair objects or write the outcome of an
+operation take a :class:`Held`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm.cloud import server_groups
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+
+class Held(releases.Release):
+    """A release whose Lease this call holds.
+
+    :ivar given: the caller's row
+    :ivar row: Magnum's row, read under the Lease; None: it is gone
+    :ivar cluster: the same, or the caller's row of a cluster that is gone
+    """
+
+    def __init__(self, release: releases.Release, hold: lease.Hold) -> None:
+        super().__init__(release.context, release.cluster, release.runtime)
+        self.given = release.cluster
+        self.hold = hold
+        self.row = self.reread()
+
+    def reread(self) -> Any:
+        """Read the row again; without one the Lease goes at the end."""
+        self.row = rows.fresh(self.context, self.cluster)
+        self.hold.orphaned = self.row is None
+        self.cluster = self.row or self.cluster
+        return self.row
+
+    @property
+    def deleting(self) -> bool:
+        """Return whether the cluster is gone or being deleted."""
+        return (
+            self.row is None
+            or self.hold.marked_deleted
+            or rows.action(self.row.status) == "DELETE"
+            or rows.doomed(self.row)
+        )
+
+    def check_living(self) -> None:
+        """Refuse a cluster that is being deleted.
+
+        :raises NotSupported: it is
+        """
+        if self.deleting:
+            raise errors.NotSupported("the cluster is being deleted")
+
+    def make_server_groups(
+        self, session: Any, policies: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Make Nova server groups.
+
+        The parameters and errors are those of :func:`server_groups.ensure`.
+        """
+        return server_groups.ensure(
+            self.runtime.management,
+            self.scope,
+            self.object_labels,
+            session,
+            policies,
+        )
+
+    def store(
+        self,
+        desired: desired_state.DesiredState,
+        more: Mapping[str, str] | None = None,
+    ) -> desired_state.DesiredState:
+        """Store a desired state, before helm runs.
+
+        One without the digest of its chart gets that of the stored chart.
+        Later writes keep it: it is that of the build that machines were made
+        from. A Secret that changed since it was read stays: a holder that has
+        lost the Lease must not overwrite the state of the next one.
+
+        :param more: further keys of the Secret
+        :returns: the state as it is stored
+        :raises Conflict: the Secret has changed, or was made or deleted
+        """
+        digest = desired.digest or self.runtime.charts.digest(desired.chart)
+        desired = dataclasses.replace(desired, digest=digest)
+        data = {**desired.to_secret(), **(more or {})}
+        management = self.runtime.management
+        try:
+            if desired.version:
+                change = {**desired_state.NO_PARTS, **data}
+                secret = self.patch_secret(change, desired.version)
+            else:
+                secret = management.create(kinds.SECRET, self.new_secret(data))
+        except errors.Conflict:
+            secret = releases.read_secret(self.runtime, self.scope)
+            stored, version = secret.get("data") or {}, view.version_of(secret)
+            if not (desired.version or desired_state.is_stored(stored)):
+                # Requests about nodegroups came before the first state.
+                desired = dataclasses.replace(desired, version=version)
+                return self.store(desired, more)
+            # The client repeats a request whose answer was lost.
+            if not stored.items() >= data.items():
+                raise
+        return dataclasses.replace(desired, version=view.version_of(secret))
+
+    # The end of an operation
+
+    def save_complete(
+        self, nodegroups: list[Any], verdict: cluster_status.Verdict
+    ) -> bool:
+        """Write that everything is as the rows want it.
+
+        :returns: False: a deletion came meanwhile, and goes on
+        """
+        status_writer.save_complete(self.row, nodegroups, verdict)
+        return self._confirm_end()
+
+    def save_failed(
+        self,
+        nodegroups: list[Any],
+        reason: str,
+        verdict: cluster_status.Verdict | None = None,
+    ) -> bool:
+        """Write that the operation failed.
+
+        :returns: False: a deletion came meanwhile, and goes on
+        """
+        status_writer.save_failed(self.row, nodegroups, reason, verdict)
+        return self._confirm_end()
+
+    def _confirm_end(self) -> bool:
+        """Look once more for a deletion, after a final status was written.
+
+        Magnum's handlers take no Lease, and its polls look only at clusters
+        in progress: a request between a look and COMPLETE or FAILED would
+        wait for polls that never come. A request that comes later writes a
+        status of its own.
+
+        :raises ManagementError: the Lease can't be read; the operation goes
+            on, so that the next poll asks again
+        """
+        try:
+            deleted = self.deletion_requested()
+        except errors.CapiHelmError:
+            status_writer.save_unfinished(self.row)
+            raise
+        if deleted:
+            status_writer.save_deleting(self.row)
+        return not deleted
+
+    def resume_late_requests(self, row: Any) -> None:
+        """Let polls look at a cluster that is deleted or has group changes.
+
+        :param row: of the cluster, with a final status that was just written
+        """
+        try:
+            deleted = self.deletion_requested()
+        except errors.CapiHelmError as error:
+            LOG.warning(
+                "cluster %s goes on with the polls: %s", row.uuid, error
+            )
+            status_writer.save_updating(row)
+            return
+        if deleted:
+            status_writer.save_deleting(row)
+        elif any(_unfinished(row, each) for each in rows.all_groups(row)):
+            status_writer.save_updating(row)
+
+
+def _unfinished(row: Any, nodegroup: Any) -> bool:
+    """Return whether a group waits for polls.
+
+    One whose deletion failed waits for the next change.
+    """
+    if rows.leaving(nodegroup):
+        return not rows.failed(row.status)
+    return rows.in_progress(nodegroup.status)

@@ -190,7 +190,8 @@ def problem(
         return ""
     try:
         return "" if sessions.log_in(login, _TIMEOUT) else _REFUSED
-    except errors.CloudError:
+    except errors.CloudError as error:
+        LOG.info("The credential %s was not checked: %s", login.id, error)
         return None
 
 

@@ -42,6 +42,8 @@ PERIOD = 8
 SAFE = 20
 
 DELETE_MARK = "magnum.openstack.org/delete"
+#: What a deletion that took too long waits for.
+_LEFT = "magnum.openstack.org/delete-left"
 
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
@@ -148,7 +150,17 @@ class Leases:
     @call.without_lease("a deletion waits for no operation")
     def mark_deleted(self, namespace: str, release: str) -> None:
         """Set the delete mark, whoever holds the Lease."""
-        change = {"metadata": {"annotations": {DELETE_MARK: _now()}}}
+        self._note(namespace, release, {DELETE_MARK: _now()})
+
+    @call.without_lease("a deletion waits for no operation")
+    def note_left(self, namespace: str, release: str, left: str) -> None:
+        """Note what a deletion that took too long waits for."""
+        self._note(namespace, release, {_LEFT: left})
+
+    def _note(
+        self, namespace: str, release: str, notes: dict[str, str]
+    ) -> None:
+        change = {"metadata": {"annotations": notes}}
         self._management.patch(
             kinds.LEASE, namespace, names.lease(release), change
         )
@@ -301,6 +313,12 @@ class Hold:
             self.lost = True
             raise errors.LeaseLost(self._name, holder)
         self._lease = lease
+
+
+def left_of(lease: client.Object | None) -> str:
+    """Return what a deletion that took too long waited for."""
+    notes = ((lease or {}).get("metadata") or {}).get("annotations") or {}
+    return str(notes.get(_LEFT, ""))
 
 
 def marked_deleted_at(lease: client.Object | None) -> float | None:

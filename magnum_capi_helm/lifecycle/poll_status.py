@@ -41,6 +41,7 @@ from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.lifecycle import observed_state
+from magnum_capi_helm.lifecycle import resize
 from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.management_clusters import identity
@@ -253,7 +254,7 @@ def _save_facts(state: observed_state.ObservedState) -> None:
 
     :raises ManagementError: the progress could not be saved
     """
-    verdict = rotate_ca.with_step(state.row, state.verdict)
+    verdict = rotate_ca.with_step(state.view, state.verdict)
     status_writer.save_facts(state.row, state.nodegroups, verdict)
     mark, before = state.new_mark, view.metadata_of(state.view.cluster)
     if mark is None:
@@ -345,6 +346,7 @@ def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
     """
     operation, row = state.operation, state.row
     operation.runtime.backoff.forget(operation.scope)
+    resize.withdraw_marks(held, state.view.machines)
     if state.desired and state.desired.before:
         # A complete upgrade can't be rolled back by a poll any more.
         operation.patch_stored(desired_state.FORGET_PREVIOUS)
@@ -363,7 +365,7 @@ def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
 
 
 def _give_up(held: holding.Held, state: observed_state.ObservedState) -> None:
-    verdict = rotate_ca.with_step(state.row, state.verdict)
+    verdict = rotate_ca.with_step(state.view, state.verdict)
     reason = f"{observed_state.LATE}{verdict.reason}"
     _save_failed(held, state, reason, verdict)
 
@@ -502,6 +504,8 @@ def _save_waiting(
         return
     if rows.fresh(context, row) is None:
         return
+    left = reason.partition("; ")[0]
+    operation.runtime.leases.note_left(*operation.scope, left)
     # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
     row.status = rows.Status.DELETE_FAILED
     status_writer.save_reason(row, f"{observed_state.LATE}{reason}")
@@ -525,23 +529,25 @@ def resume_deletion(operation: operations.Operation) -> None:
     """Continue a deletion that took too long, in a health poll.
 
     Magnum removes rows in its status poll alone. So a deletion that makes
-    progress is in progress again, with all its time. The row has the text of
-    the objects that were left before: each conductor has it, also after a
-    restart.
+    progress is in progress again, with all its time. The Lease has the objects
+    that were left before.
 
     :raises CapiHelmError: the deletion can't continue this time
     """
-    cluster = operation.cluster
+    cluster, leases = operation.cluster, operation.runtime.leases
     waiting = delete.step(operation)
     row = rows.fresh(operation.context, cluster)
     if row is None or not rows.failed(row.status):
         # Another conductor was quicker, or the user asked again.
         return
-    before = (row.status_reason or "").removeprefix(observed_state.LATE)
-    left, left_before = (e.partition("; ")[0] for e in (waiting, before))
-    if waiting and left == left_before:
+    left = waiting.partition("; ")[0]
+    before = lease.left_of(leases.read(*operation.scope))
+    if waiting and not before:
+        # An earlier version of the driver gave up, and noted nothing.
+        leases.note_left(*operation.scope, left)
+    if waiting and before in ("", left):
         status_writer.save_reason(row, f"{observed_state.LATE}{waiting}")
     else:
-        operation.runtime.leases.mark_deleted(*operation.scope)
+        leases.mark_deleted(*operation.scope)
         status_writer.save_deleting(row, waiting or None)
     status_writer.copy_outcome(row, cluster)

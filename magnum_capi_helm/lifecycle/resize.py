@@ -12,14 +12,14 @@
 4. Mark the machines that the user wants to lose. Pass the count to the
    MachineDeployment, if the autoscaler owns its count.
 5. Save UPDATE_IN_PROGRESS. From here on nothing is raised.
-6. Take the Lease, read the rows again, take back marks that are not needed
-   any more, store the desired state, run helm.
-7. The polls finish what is left.
+6. Take the Lease, read the rows again, store the desired state, run helm.
+7. The polls finish what is left, and take back marks that are not needed any
+   more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 from typing import Any
@@ -30,7 +30,6 @@ from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import call
@@ -124,7 +123,6 @@ def resize(
 def _apply(operation: operations.Operation) -> None:
     # A poll that has the Lease is soon done.
     with operation.lock(wait=operation.runtime.lease_wait) as held:
-        _withdraw_marks(held)
         apply.to_release(held)
 
 
@@ -381,44 +379,14 @@ def _mark(operation: releases.Release, name: str, value: str | None) -> None:
     )
 
 
-def _withdraw_marks(held: holding.Held) -> None:
-    """Remove the marks in groups that will not shrink any more.
+def withdraw_marks(
+    held: holding.Held, machines: Iterable[view.Object]
+) -> None:
+    """Remove the marks that are left when an operation is complete.
 
     A count that was raised again before it was applied must not delete those
     Machines at the next occasion.
     """
-    owned = f"{view.CLUSTER_NAME_LABEL}={held.release}"
-    machines: dict[str, list[client.Object]] = {}
-    for each in held.runtime.management.list(
-        kinds.MACHINE, held.namespace, owned, metadata_only=True
-    ):
-        if not view.deleting(each):
-            owner = view.labels_of(each).get(view.DEPLOYMENT_LABEL, "")
-            machines.setdefault(owner, []).append(each)
-    for owner, group in sorted(machines.items()):
-        ours = [
-            view.name_of(each)
-            for each in group
-            if view.annotations_of(each).get(_ANNOTATION) == _OURS
-        ]
-        if ours and not _shrinks(held, owner, len(group)):
-            for name in ours:
-                _mark(held, name, None)
-
-
-def _shrinks(held: holding.Held, owner: str, existing: int) -> bool:
-    """Return whether a group has more machines than the rows want."""
-    release = held.release
-    rows_now, _ = rows.read(held.cluster)
-    named = rows_now.known_as({owner.removeprefix(f"{release}-")})
-    counts = {
-        names.machine_deployment(release, each.chart_name): each.count
-        for each in named.workers
-    }
-    live = held.runtime.management.get(
-        kinds.MACHINE_DEPLOYMENT, held.namespace, owner
-    )
-    if live is None or owner not in counts:
-        return True
-    replicas = int(view.spec_of(live).get("replicas") or 0)
-    return max(replicas, existing) > counts[owner]
+    for each in machines:
+        if view.annotations_of(each).get(_ANNOTATION) == _OURS:
+            _mark(held, view.name_of(each), None)

@@ -69,6 +69,8 @@ _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 #: Annotation of the Cluster: when the CAs of the last rotation that ended, or
 #: was taken back, were made.
 _ENDED = "magnum.openstack.org/ca-rotation"
+#: Annotation of the Cluster: the step of the rotation that goes on, in words.
+_STEP = "magnum.openstack.org/ca-rotation-step"
 
 
 def rotate(operation: operations.Operation) -> None:
@@ -280,13 +282,13 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
             rotation = _with_lasting_bridge(rotation)
         held.patch_stored(rotation.stored())
     if rotation.machines is None:
-        _save_step(held, rotation)
+        _show(held, state, rotation)
         _begin(held, rotation)
         return True
     rotation_machines.replace(held, state.view, left)
     progress = rotation.step, *map(rotation_machines.uid, left)
     if not observed_state.is_stuck(held, "rotation", progress):
-        _save_step(held, rotation)
+        _show(held, state, rotation)
     elif rows.in_progress(held.row.status):
         shown = ", ".join(map(view.name_of, left[:3]))
         reason = f"{rotation.text}: still to be replaced: {shown}"
@@ -295,9 +297,22 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
     return True
 
 
-def _save_step(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
-    held.row.status_reason = rotation.text
+def _show(
+    held: holding.Held,
+    state: observed_state.ObservedState,
+    rotation: ca_rotation.Rotation,
+) -> None:
+    """Note the step in the row, and on the Cluster, where polls find it."""
+    text = rotation.text
+    if _step_of(state.view) != text:
+        change = {"metadata": {"annotations": {_STEP: text}}}
+        held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
+    held.row.status_reason = text
     status_writer.save_unfinished(held.row)
+
+
+def _step_of(objects: view.View) -> str:
+    return view.annotations_of(objects.cluster).get(_STEP, "")
 
 
 def _with_lasting_bridge(
@@ -421,7 +436,7 @@ def _ended_at(release: releases.Release) -> str:
 def _end(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     """Note that a rotation has ended; then forget it."""
     made = certificates.made_at(rotation.new["ca"][0])
-    noted = {"metadata": {"annotations": {_ENDED: made}}}
+    noted = {"metadata": {"annotations": {_ENDED: made, _STEP: None}}}
     held.runtime.management.patch(kinds.CLUSTER, *held.scope, noted)
     _forget(held, rotation)
 
@@ -526,11 +541,8 @@ def _keep_machines(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
 
 
 def with_step(
-    row: Any, verdict: cluster_status.Verdict
+    objects: view.View, verdict: cluster_status.Verdict
 ) -> cluster_status.Verdict:
-    """Return a verdict whose reason keeps the step that the row shows."""
-    reason = str(row.status_reason or "").removeprefix(observed_state.LATE)
-    if not reason.startswith(ca_rotation.NAME):
-        return verdict
-    parts = filter(None, (*reason.split(": ")[:2], verdict.reason))
+    """Return a verdict whose reason names the step of a rotation, if any."""
+    parts = filter(None, (_step_of(objects), verdict.reason))
     return dataclasses.replace(verdict, reason=": ".join(parts))

@@ -62,9 +62,9 @@ def _to_release(
     deadline: float | None,
 ) -> bool:
     nodegroups = rows.all_groups(held.cluster)
-    # Before any absence is believed.
-    identity.check(held.runtime, nodegroups)
     listed = held.revisions()
+    # An absence is believed after a fresh answer alone.
+    identity.check(held.runtime, nodegroups, cached=bool(listed))
     stored = held.stored(listed, stored)
     stored = pending_requests.settle(held, nodegroups, stored)
     revisions = helm_run.give_up_dead(held, listed)

@@ -46,6 +46,7 @@ class Held(releases.Release):
     def __init__(self, release: releases.Release, hold: lease.Hold) -> None:
         super().__init__(release.context, release.cluster, release.runtime)
         self.given = release.cluster
+        self.allowed = release.allowed
         self.hold = hold
         self.row = self.reread()
 

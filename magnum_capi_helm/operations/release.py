@@ -308,6 +308,7 @@ class Release:
     :ivar release: the name of the helm release, which a new cluster will get
     :ivar scope: namespace and release
     :ivar object_labels: of the objects that the driver writes for the cluster
+    :ivar allowed: the last state that ``template_guard.check`` let pass
     """
 
     def __init__(
@@ -322,6 +323,7 @@ class Release:
         )
         self.scope = self.namespace, self.release
         self.object_labels = location.object_labels(cluster, self.release)
+        self.allowed: object = None
 
     def session(self) -> Any:
         """Return a session that sees the cluster's project.

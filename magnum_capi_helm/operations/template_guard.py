@@ -18,6 +18,7 @@ webhook for KubeadmControlPlane has no lower bound).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+import dataclasses
 from typing import TypeAlias
 
 from oslo_log import log
@@ -71,15 +72,26 @@ def check(
 ) -> None:
     """Refuse a state that replaces machines without permission.
 
+    A request checks before its first write, and once more under the Lease. The
+    second check is over at once if it is about the same state and revision.
+
     :param rows_now: the rows that the state was planned for
     :raises WouldReplace: it does
     :raises OutdatedError: it is older than the release
     :raises HelmError: the chart does not accept the values
     """
+    asked = (
+        dataclasses.replace(desired, since=0.0, version=""),
+        rows_now.fingerprint(),
+        releases.last_deployed(revisions) if revisions else None,
+    )
+    if release.allowed == asked:
+        return
     before = check_current(release, desired, revisions)
     if before is not None:
         after = release.render(desired)
         check_objects(release, desired, rows_now, before, after)
+    release.allowed = asked
 
 
 def check_objects(

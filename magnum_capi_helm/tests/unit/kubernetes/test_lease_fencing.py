@@ -32,6 +32,7 @@ _WITHOUT_LEASE = {
     ],
     "kubernetes/lease.py": [
         "a deletion waits for no operation",
+        "a deletion waits for no operation",
         "the Lease itself, when its cluster is gone",
         "the Lease itself, which the API server compares",
     ],

@@ -112,10 +112,11 @@ class ChosenTest(RemovalTestCase):
         with self.busy():
             self.shrink(3, [self.m1])
         self.resize(4)
-        self.assertEqual(set(), self.marked())
         self.capi.settle()
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(set(), self.marked())
+        self.assertEqual(4, len(self.machines()))
 
     def test_a_machine_that_was_marked_and_is_still_there_goes(self) -> None:
         self.shrink(3, [self.m1])

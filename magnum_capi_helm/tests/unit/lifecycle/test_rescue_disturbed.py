@@ -101,9 +101,8 @@ class DisturbedTest(stranded.StrandedTestCase):
         self.resize(3)
         record = self.record(1)["metadata"]["name"]
         asked = [(each.verb, each.name) for each in self.management.requests]
-        # To compare machine templates, before the first write and before
-        # helm.
-        self.assertEqual(2, asked.count(("get", record)))
+        # To compare machine templates, before the first write.
+        self.assertEqual(1, asked.count(("get", record)))
         self.assertNotIn("discover", {verb for verb, _ in asked})
 
     def test_json_of_a_manifest_stays_json(self) -> None:

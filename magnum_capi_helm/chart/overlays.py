@@ -48,6 +48,7 @@ _RESERVED = frozenset(
         "cloudName",
         "clouds",
         f'clusterAnnotations."{requested_groups.FINGERPRINT_ANNOTATION}"',
+        f'clusterAnnotations."{requested_groups.HIBERNATED_ANNOTATION}"',
         f'clusterAnnotations."{driver_values.UPGRADE_ANNOTATION}"',
         f'clusterAnnotations."{template.PROFILES_ANNOTATION}"',
         "controlPlaneEndpoint",
@@ -174,6 +175,7 @@ def for_helm(values: topic.Values, fingerprint: str) -> topic.Values:
 
     :param fingerprint: as for ``values.stamped``
     """
+    values = driver_values.in_effect(values)
     result = copy.deepcopy(driver_values.stamped(values, fingerprint))
     for item in result.get("nodeGroups") or ():
         for path in _LISTS_OF_GROUP:

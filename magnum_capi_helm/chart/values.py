@@ -27,6 +27,8 @@ from magnum_capi_helm.model import requested_groups
 #: accepted upgrade, rollback and rollout raises it: two templates may want the
 #: same of the rows, and an older state must be known as such.
 UPGRADE_ANNOTATION = "magnum.openstack.org/upgrade"
+#: Fields of a group that the autoscaler owns.
+_AUTOSCALED = ("autoscale", "machineCountMin", "machineCountMax")
 
 
 def checked(
@@ -128,6 +130,45 @@ def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
 def stamp(values: topic.Values) -> str:
     """Return the fingerprint in the values, or ""."""
     return _annotation(values, requested_groups.FINGERPRINT_ANNOTATION)
+
+
+def is_hibernated(values: Mapping[str, Any]) -> bool:
+    """Return whether the workers of a cluster are away."""
+    return bool(_annotation(values, requested_groups.HIBERNATED_ANNOTATION))
+
+
+def with_hibernation(
+    values: topic.Values, hibernated: bool | None
+) -> topic.Values:
+    """Return values of a cluster whose workers are away, or are back.
+
+    :param hibernated: None: as before
+    """
+    name = requested_groups.HIBERNATED_ANNOTATION
+    if hibernated is None or hibernated == is_hibernated(values):
+        return values
+    if hibernated:
+        return _annotated(values, name, "true")
+    notes = {**values["clusterAnnotations"]}
+    del notes[name]
+    return {**values, "clusterAnnotations": notes}
+
+
+def in_effect(values: topic.Values) -> topic.Values:
+    """Return the values that the chart gets: without workers, if hibernated.
+
+    The desired state keeps the counts, and what the autoscaler may do.
+    """
+    if not is_hibernated(values):
+        return values
+    items = [
+        {
+            **{k: v for k, v in each.items() if k not in _AUTOSCALED},
+            "machineCount": 0,
+        }
+        for each in values.get("nodeGroups") or ()
+    ]
+    return {**values, "nodeGroups": items}
 
 
 def _annotation(values: Mapping[str, Any], name: str) -> str:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm.credentials import cloud_secret
+    from magnum_capi_helm.lifecycle import rollout as rollouts
     from magnum_capi_helm.operations import operation as operations
 
 
@@ -313,23 +315,73 @@ class Apply(batch.Batch):
             replacing=parsed_args.allow_replacement,
             labels=dict(parsed_args.label),
         )
-        operation = base.operation(row)
+        return _rolled_out(row, order)
 
-        plan = rollout.plan(operation, order)
-        if plan.going_on:
-            return batch.Change(
-                "changed already, not complete yet",
-                unfinished=operation.wait_reason,
-            )
-        if plan.desired is None:
-            return batch.Change()
-        new = plan.desired.chart.version
-        chart = plan.now if plan.now == new else f"{plan.now} to {new}"
+
+class Hibernate(batch.Batch):
+    """Remove all workers of clusters for a time, and keep their counts.
+
+    Cluster API deletes the machines of all nodegroups but the control plane,
+    and their servers. It drains them first: a pod disruption budget can keep a
+    machine as long as the label node_drain_timeout says. The control plane
+    goes on: Cluster API refuses one without machines. Volumes, load balancers
+    and addresses stay. The autoscaler makes no machine. Upgrades are refused,
+    and a changed count counts when the cluster wakes.
+    """
+
+    examples = (
+        "cluster hibernate my-cluster",
+        "cluster hibernate my-cluster --apply",
+    )
+
+    action = "cluster hibernate"
+    hibernated = True
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
+        """Return what one cluster gets: the count of each group of workers."""
+        from magnum_capi_helm.database import rows
+        from magnum_capi_helm.lifecycle import rollout
+
+        change = _rolled_out(row, rollout.Order(hibernated=self.hibernated))
+        if not change.detail:
+            return change
+        text = "{} to 0" if self.hibernated else "0 to {}"
+        counts = [
+            f"{each.name} {text.format(each.node_count)}"
+            for each in rows.all_groups(row)
+            if each.role != "master" and rows.is_member(each)
+        ]
+        return dataclasses.replace(change, detail=", ".join(counts))
+
+
+class Wake(Hibernate):
+    """Give clusters their workers back, as many as Magnum's rows have."""
+
+    examples = ("cluster wake my-cluster", "cluster wake --all --apply")
+    action = "cluster wake"
+    hibernated = False
+
+
+def _rolled_out(row: Any, order: rollouts.Order) -> batch.Change:
+    """Return the change that an order makes to a cluster."""
+    from magnum_capi_helm.lifecycle import rollout
+
+    operation = base.operation(row)
+    plan = rollout.plan(operation, order)
+    if plan.going_on:
         return batch.Change(
-            f"chart {chart}: {previews.summarize(plan.changes)}",
-            make=lambda: rollout.apply(operation, order),
+            "changed already, not complete yet",
             unfinished=operation.wait_reason,
         )
+    if plan.desired is None:
+        return batch.Change()
+    new = plan.desired.chart.version
+    chart = plan.now if plan.now == new else f"{plan.now} to {new}"
+    return batch.Change(
+        f"chart {chart}: {previews.summarize(plan.changes)}",
+        make=lambda: rollout.apply(operation, order),
+        unfinished=operation.wait_reason,
+    )
 
 
 def _check_options(parsed_args: argparse.Namespace) -> None:

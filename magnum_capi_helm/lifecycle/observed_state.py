@@ -260,7 +260,7 @@ def judge(
     rows_now, nodegroups = rows.read(operation.cluster)
     objects = faults.added(runtime, scope, snapshot.decode())
     expected = cluster_status.Expected(
-        rows_now.known_as(objects.group_names()),
+        objects.known(rows_now),
         conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
         *(_manifest(operation, objects.newest) if stored else ()),
     )

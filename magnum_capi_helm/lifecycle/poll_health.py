@@ -101,7 +101,7 @@ def _judge(
     """
     cluster = operation.cluster
     rows_now, nodegroups = rows.read(cluster)
-    rows_now = rows_now.known_as(objects.group_names())
+    rows_now = objects.known(rows_now)
     expected = cluster_status.Expected(rows_now)
     root = cluster_status.grow(objects, expected)
     result = health.judge(root, objects)
@@ -126,6 +126,8 @@ def _judge(
         stopped = autoscaler_counts.stopped_reason(operation)
         notes = health.of_autoscaler(objects, stopped)
         result = dataclasses.replace(result, reason=result.reason | notes)
+    notes = health.of_hibernation(objects)
+    result = dataclasses.replace(result, reason=result.reason | notes)
     # A certificate is no illness. The text of the warning changes by the day.
     warning = replacement.expiry_warning(objects)
     if warning and result.status != health.UNKNOWN:

@@ -58,12 +58,14 @@ class Order:
     :param replacing: machines may be replaced
     :param labels: of the clusters, without chart and files: name -> value;
         None: the template's again
+    :param hibernated: whether workers go away, or come back; None: neither
     """
 
     chart: str = ""
     files: bool = False
     replacing: bool = False
     labels: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+    hibernated: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -208,6 +210,7 @@ def _desired(
     chart = _chart(before.chart, order.chart)
     changed = own_labels.change(current, order.labels)
     new = _with_overlays(current) if order.files else changed.values
+    new = values.with_hibernation(new, order.hibernated)
     if chart != before.chart:
         _check_chart(current, chart)
         new = operator_files.mirrored(current.release.runtime, chart, new)

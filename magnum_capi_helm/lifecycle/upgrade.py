@@ -26,6 +26,7 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
@@ -139,6 +140,12 @@ def _plan(
             f"--nodegroup. It is {errors.shown(nodegroup.name)}"
         )
     current = release_change.read(held)
+    if values.is_hibernated(current.desired.values):
+        # Addons would wait for nodes.
+        raise errors.NotSupported(
+            "the cluster is hibernated: the operator has to wake it first, "
+            f"magnum-capi-helm cluster wake {held.row.uuid} --apply"
+        )
     cloud = catalogue.Cloud(held.session())
     if nodegroup is None or nodegroup.is_default:
         return upgrade_plan.plan_cluster(current, template, cloud, batch)

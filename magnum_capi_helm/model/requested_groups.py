@@ -13,6 +13,8 @@ from magnum_capi_helm.model import names
 
 #: The annotation of a Cluster with the fingerprint of the rows it was made of.
 FINGERPRINT_ANNOTATION = "magnum.openstack.org/intent"
+#: The annotation of a Cluster whose workers are away until it is woken.
+HIBERNATED_ANNOTATION = "magnum.openstack.org/hibernated"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Rows:
     :param groups: groups that ought to exist
     :param leaving: groups that are being deleted
     :param refused: groups that were refused, or not accepted yet
+    :param hibernated: no group of workers has machines, whatever it wants
     """
 
     uuid: str
@@ -75,11 +78,15 @@ class Rows:
     groups: tuple[Group, ...]
     leaving: tuple[Group, ...] = ()
     refused: tuple[Group, ...] = ()
+    hibernated: bool = False
 
     @property
     def workers(self) -> tuple[Group, ...]:
         """Return the groups of workers that ought to exist."""
-        return tuple(each for each in self.groups if not each.control_plane)
+        workers = (each for each in self.groups if not each.control_plane)
+        if self.hibernated:
+            workers = (dataclasses.replace(each, count=0) for each in workers)
+        return tuple(workers)
 
     @property
     def master(self) -> Group | None:

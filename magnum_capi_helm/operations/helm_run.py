@@ -70,7 +70,8 @@ def upgrade(
     """
     rt, (namespace, name) = held.runtime, held.scope
     chart = rt.charts.ensure(desired.chart)
-    fields = patches.wanted(desired.values, desired.chart.version, counts)
+    effective = values.in_effect(desired.values)
+    fields = patches.wanted(effective, desired.chart.version, counts)
     stamped = overlays.for_helm(desired.values, desired.fingerprint)
 
     def run() -> float:
@@ -115,20 +116,23 @@ def counts_to_set(
 ) -> dict[str, int]:
     """Return the counts that helm sets in autoscaled groups, by their names.
 
-    Only those that no autoscaler chose: of new groups, and outside of bounds.
+    Only those that no autoscaler chose: of groups that are new to it, and
+    outside of bounds.
 
     :raises ManagementError: the live counts can't be read
     """
     rt, (namespace, owner) = release.runtime, release.scope
     existing = values.group_names(desired.values)
     asked, counts = rows_now.known_as(existing).counts(), {}
-    for each in autoscaler.scaled(desired.values):
+    for each in autoscaler.scaled(values.in_effect(desired.values)):
         name = str(each["name"])
         deployment = names.machine_deployment(owner, name)
         live_deployment = rt.management.get(
             kinds.MACHINE_DEPLOYMENT, namespace, deployment
         )
-        live = view.spec_of(live_deployment).get("replicas")
+        live = None
+        if view.AUTOSCALER_ANNOTATION in view.annotations_of(live_deployment):
+            live = view.spec_of(live_deployment).get("replicas")
         count = autoscaler.set_count(each, asked.get(name), live)
         if count is not None:
             counts[name] = count

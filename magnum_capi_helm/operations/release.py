@@ -347,9 +347,7 @@ class Release:
         shared = rt.snapshots if addons else rt.health_snapshots
         objects = shared.read(self.scope).decode()
         rows_now, nodegroups = rows.read(self.cluster)
-        return Observed(
-            nodegroups, rows_now.known_as(objects.group_names()), objects
-        )
+        return Observed(nodegroups, objects.known(rows_now), objects)
 
     def deletion_requested(self) -> bool:
         """Return whether the Lease has the mark of a deletion.
@@ -392,7 +390,9 @@ class Release:
             self.namespace,
             rt.charts.ensure(desired.chart),
             overlays.for_helm(desired.values, desired.fingerprint),
-            patch=patches.wanted(desired.values, desired.chart.version),
+            patch=patches.wanted(
+                values.in_effect(desired.values), desired.chart.version
+            ),
         )
         if not live:
             return render()

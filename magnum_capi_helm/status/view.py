@@ -16,6 +16,7 @@ import re
 from typing import Any, NamedTuple, TypeAlias
 
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 
 Object: TypeAlias = dict[str, Any]
 
@@ -140,6 +141,17 @@ class View:
         owners = map(name_of, self.deployments)
         names = {*owners, *map(_deployment_name, self.machines)} - {""}
         return frozenset(map(self.short_name, names))
+
+    @property
+    def hibernated(self) -> bool:
+        """Return whether the workers of the cluster are away."""
+        notes = annotations_of(self.cluster)
+        return requested_groups.HIBERNATED_ANNOTATION in notes
+
+    def known(self, rows: requested_groups.Rows) -> requested_groups.Rows:
+        """Return Magnum's rows as these objects show them."""
+        known = rows.known_as(self.group_names())
+        return dataclasses.replace(known, hibernated=self.hibernated)
 
     def autoscaled(self) -> frozenset[str]:
         """Return the groups whose count the autoscaler owns, by chart name."""

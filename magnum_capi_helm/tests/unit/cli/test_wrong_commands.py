@@ -200,8 +200,12 @@ _PRINTING: dict[str, tuple[int, str, str]] = {
         "Bring a chart, values, labels or other settings to clusters\n"
         "  cluster credentials             "
         "Give clusters a new application credential, in place of the old one\n"
+        "  cluster hibernate               "
+        "Remove all workers of clusters for a time, and keep their counts\n"
         "  cluster rollback                "
-        "Return a cluster to the release before a failed upgrade\n",
+        "Return a cluster to the release before a failed upgrade\n"
+        "  cluster wake                    "
+        "Give clusters their workers back, as many as Magnum's rows have\n",
         "",
     ),
     "chart": (
@@ -222,7 +226,8 @@ _PRINTING: dict[str, tuple[int, str, str]] = {
         "magnum-capi-helm: 'clustre list' is not a magnum-capi-helm command. "
         "See 'magnum-capi-helm --help'.\n"
         "Did you mean one of these?\n"
-        "  cluster apply\n  cluster credentials\n  cluster rollback\n",
+        "  cluster apply\n  cluster credentials\n  cluster hibernate\n"
+        "  cluster rollback\n  cluster wake\n",
         "",
     ),
     "rollback --help": (

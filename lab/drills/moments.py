@@ -199,6 +199,7 @@ class Completes(beside.Beside):
         return found
 
 
+_NODE = kinds.Kind("Node", "", ("v1",), fixed=True)
 _CONFIG = kinds.Kind(
     "KubeadmConfig", kinds.CONFIG_TEMPLATE.group, kinds.MACHINE.versions
 )
@@ -266,7 +267,7 @@ class Reader:
         return judgement.Snapshot(
             objects,
             self._secret(names.helm_record(release, newest)),
-            _by_name(user.list(kinds.NODE, None)),
+            _by_name(user.list(_NODE, None)),
             {e["name"]: e for e in self._nova.get(url).json()["servers"]},
             installed or {},
             (config or {}).get("data", {}),

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 from typing import TYPE_CHECKING
 
@@ -20,16 +20,13 @@ _HEADER = ("Check", "State", "Detail")
 
 #: Instead of a management cluster's name.
 _ALL = "(all)"
-_CONFIGURATION = "configuration"
 
 
 class Check(base.Lister):
     """Check configuration, management cluster, helm, chart and cloud.
 
     The command prints one line for each check, and says how to repair a
-    failure. It compares the installed components with the versions for which
-    the authors tested the configured chart. A column names the management
-    cluster if there are several.
+    failure. A column names the management cluster if there are several.
     """
 
     configuration = base.Configuration.OPTIONAL
@@ -90,52 +87,6 @@ class Check(base.Lister):
         return _HEADER, lines
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """A check of one subject.
-
-    :param look: returns the text of the line, or several lines; raises an
-        error with advice
-    :param asks: the check asks a management cluster, and runs for each
-    :param after: the check that has to succeed before this one
-    """
-
-    name: str
-    look: Callable[[runtime.Runtime], str | Iterable[components.Result]]
-    asks: bool = False
-    after: str = ""
-
-
-def parts() -> tuple[Part, ...]:
-    """Return all checks, in the order in which they run."""
-    from magnum_capi_helm.cli import check_host
-    from magnum_capi_helm.cli import check_management_cluster as management
-
-    return (
-        Part("kubeconfig", management.check_kubeconfig, asks=True),
-        Part("management cluster", management.check_identity, asks=True),
-        Part("clock", management.check_clock, asks=True),
-        Part("maintenance", management.check_maintenance, asks=True),
-        Part("permissions", management.check_permissions, asks=True),
-        Part("Cluster API", management.check_api_versions, asks=True),
-        Part("availability", management.describe_redundancy, asks=True),
-        Part("clean-up", management.describe_cleanup, asks=True),
-        Part(_CONFIGURATION, check_host.check_configuration),
-        Part("database", check_host.check_database),
-        Part("driver", check_host.check_driver),
-        Part("helm", check_host.check_helm),
-        Part("chart", check_host.check_chart),
-        Part("network drivers", check_host.check_network_drivers),
-        Part("templates", check_host.check_template_labels, after="database"),
-        Part("OpenStack", check_host.check_openstack),
-        Part("service user", check_host.check_service_user, after="OpenStack"),
-        Part("certificates", check_host.check_certificate_store),
-        Part("delivery", check_host.check_delivery),
-        Part("versions", management.component_versions, asks=True),
-        Part("helm version", management.helm_version, after="helm"),
-    )
-
-
 def run(names: Sequence[str]) -> Iterator[tuple[str, components.Result]]:
     """Run all checks; yield each with its management cluster's name.
 
@@ -143,77 +94,47 @@ def run(names: Sequence[str]) -> Iterator[tuple[str, components.Result]]:
     :raises NotConfigured: there is none of that name
     """
     from magnum_capi_helm import runtime
+    from magnum_capi_helm.cli import check_host
+    from magnum_capi_helm.cli import check_management_cluster
 
-    every = parts()
-    of_each = [each for each in every if each.asks]
-    of_all = [each for each in every if each not in of_each]
-    rounds = [*((name, of_each) for name in names), (_ALL, of_all)]
-    if list(names) == [""]:
-        rounds = [("", list(every))]
-    if problem := _configuration_problem():
-        place = rounds[-1][0]
-        for each in every:
-            state, detail = components.UNKNOWN, _skipped(_CONFIGURATION)
-            if each.name == _CONFIGURATION:
-                state, detail = components.FAILED, problem
-            yield place, components.Result(each.name, state, detail)
+    place = _ALL if any(names) else ""
+    try:
+        host = runtime.any_one()
+    except ValueError as error:
+        # No conductor can start with these options.
+        text = "; ".join(check_host.wrong_options()) or _one_line(error)
+        state = components.FAILED
+        yield place, components.Result(check_host.CONFIGURATION, state, text)
         return
-    for name, part in rounds:
-        rt = runtime.any_one() if name == _ALL else runtime.get(name)
-        for result in _run(rt, part):
+    for name in names:
+        for result in _run(runtime.get(name), check_management_cluster.CHECKS):
             yield name, result
+    for result in _run(host, check_host.CHECKS):
+        yield place, result
 
 
 def _run(
-    rt: runtime.Runtime, checks: Sequence[Part]
-) -> list[components.Result]:
+    rt: runtime.Runtime, checks: Mapping[str, Callable[[runtime.Runtime], str]]
+) -> Iterator[components.Result]:
     """Run checks in their order.
 
-    When the management cluster can't be asked, checks that ask it are
-    skipped, and name the check that failed.
+    When the management cluster can't be asked, the checks after the one that
+    failed are skipped, and name it.
     """
-    from magnum_capi_helm.cli import check_host
-    from magnum_capi_helm.cli import check_management_cluster as management
-
-    results: list[components.Result] = []
-    failed = set()
-    unreachable = ""
-    for each in checks:
-        needed = unreachable if each.asks else each.after
+    skipped = ""
+    for name, look in checks.items():
+        state, detail = components.UNKNOWN, skipped
         try:
-            if needed in failed:
-                raise check_host.UndeterminedError(_skipped(needed))
-            answer = each.look(rt)
-            if not isinstance(answer, str):
-                results += answer
-                continue
-            state, detail = components.OK, answer
-        except check_host.UndeterminedError as error:
-            state, detail = components.UNKNOWN, str(error)
+            if not skipped:
+                state, detail = components.OK, look(rt)
+        except components.UndeterminedError as error:
+            detail = str(error)
         except Exception as error:
             # An unexpected error must not hide the results of other checks.
             state, detail = components.FAILED, _one_line(error)
-            failed.add(each.name)
-            if isinstance(error, management.NoWayInError):
-                unreachable = each.name
-        results.append(components.Result(each.name, state, detail))
-    return results
-
-
-def _configuration_problem() -> str:
-    """Return why no conductor can start with these options, or ""."""
-    from magnum_capi_helm import runtime
-    from magnum_capi_helm.cli import check_host
-
-    try:
-        runtime.any_one()
-    except ValueError as error:
-        return "; ".join(check_host.wrong_options()) or _one_line(error)
-    return ""
-
-
-def _skipped(needed: str) -> str:
-    return f"not checked, because {needed} failed"
+            if isinstance(error, components.NoWayInError):
+                skipped = f"not checked, because {name} failed"
+        yield components.Result(name, state, detail)
 
 
 def _one_line(error: Exception) -> str:

@@ -9,8 +9,6 @@ do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-import os
-import re
 from typing import Any
 
 from magnum import objects
@@ -28,27 +26,24 @@ from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import networking
-from magnum_capi_helm.helm import packages
-from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
+
+CONFIGURATION = "configuration"
 
 _ALLOWED = "kubernetes_allowed_network_drivers"
 _DEFAULT = "kubernetes_default_network_driver"
 #: Magnum's own default, which the driver replaces.
 _FLANNEL = "flannel"
 #: The oldest version that the driver was tested with.
-_OLDEST_HELM = (3, 16)
-_NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
+_OLDEST_HELM = (3, 16, 0)
 _DISABLED = "[drivers] disabled_drivers"
 _DEFAULT_DRIVER = "[drivers] default_driver"
-
-
-class UndeterminedError(errors.CapiHelmError):
-    """The state can't be determined now; this is no failure."""
 
 
 def check_configuration(_: runtime.Runtime) -> str:
@@ -103,12 +98,11 @@ def _refusals() -> Iterator[str]:
 def check_helm(rt: runtime.Runtime) -> str:
     """Check that helm can be started, and is not too old."""
     version = rt.helm.version()
-    numbers = _NUMBERS.match(version)
-    if numbers and tuple(map(int, numbers.groups())) < _OLDEST_HELM:
+    number = versions.number(version)
+    if number and number < _OLDEST_HELM:
         raise errors.NotConfigured(
-            f"helm {version} is too old: install helm "
-            f"{'.'.join(map(str, _OLDEST_HELM))} or later on the PATH of "
-            "magnum-conductor"
+            f"helm {version} is too old: install helm 3.16 or later on the "
+            "PATH of magnum-conductor"
         )
     return version
 
@@ -123,39 +117,13 @@ def check_chart(rt: runtime.Runtime) -> str:
     """
     chart = requested_labels.default_chart()
     if path := rt.charts.find(chart):
-        _check_stored_chart(path, chart)
         return path
     place = rt.charts.place()
     rt.charts.check_source(chart)
-    text = (
+    return (
         f"{chart.name} {chart.version} can be fetched from "
         f"{chart.repository or chart.name}, and will be stored in {place}"
     )
-    if os.geteuid() == 0:
-        text += (
-            "; root runs this check: run it as magnum-conductor's user to "
-            "see whether that user can write there"
-        )
-    return text
-
-
-def _check_stored_chart(path: str, chart: cluster_spec.Chart) -> None:
-    """Check a file of the store, which an operator may have put there.
-
-    :raises ChartUnavailable: it can't be used
-    """
-    try:
-        stored = packages.read(path)
-    except errors.ChartUnavailable as error:
-        raise errors.ChartUnavailable(
-            f"{error}: remove it, so that the driver fetches it again, or "
-            "replace it with an intact file"
-        ) from error
-    if stored.version.removeprefix("v") != chart.version.removeprefix("v"):
-        raise errors.ChartUnavailable(
-            f"{path} has the chart {stored.name} {stored.version}: remove it, "
-            f"or replace it with {chart.name} {chart.version}"
-        )
 
 
 def check_network_drivers(_: runtime.Runtime) -> str:
@@ -163,27 +131,16 @@ def check_network_drivers(_: runtime.Runtime) -> str:
     options = conf.CONF.cluster_template
     names = list(getattr(options, _ALLOWED))
     default = str(getattr(options, _DEFAULT))
-    all_allowed = "all" in names
-    usable = [each for each in networking.CNIS if all_allowed or each in names]
-    set_to = f"[cluster_template] {_ALLOWED} = {','.join(names)}"
-    if not usable:
-        raise errors.NotConfigured(
-            f"{set_to}: Magnum refuses templates with "
-            f"{' or '.join(networking.CNIS)}, and the chart has no others: "
-            f"set it to {','.join(networking.CNIS)}"
-        )
-    if not all_allowed and default not in names:
-        raise errors.NotConfigured(
-            f"{set_to} does not have {default}, the default of templates, so "
-            f"Magnum refuses it: set {_DEFAULT} to {usable[0]}"
-        )
+    usable = [each for each in networking.CNIS if {each, "all"} & {*names}]
     effective = networking.CNIS[0] if default == _FLANNEL else default
-    if effective not in networking.CNIS:
-        raise errors.NotConfigured(
-            f"[cluster_template] {_DEFAULT} = {default}, which the driver "
-            f"refuses: set it to {usable[0]}"
-        )
-    return f"{' or '.join(usable)}; the default is {effective}"
+    if usable and {default, "all"} & {*names} and effective in networking.CNIS:
+        return f"{' or '.join(usable)}; the default is {effective}"
+    raise errors.NotConfigured(
+        f"[cluster_template] {_ALLOWED} = {','.join(names)}, {_DEFAULT} = "
+        f"{default}: Magnum or the driver refuses templates: allow "
+        f"{' or '.join(networking.CNIS)}, which the chart has, and choose "
+        "the default among these"
+    )
 
 
 # Magnum
@@ -271,17 +228,11 @@ def _check_old_templates(rivals: Mapping[str, list[str]]) -> None:
     :raises UndeterminedError: Magnum's database can't be read
     """
     shared = {kind for kinds in rivals.values() for kind in kinds}
-    try:
-        affected = [
-            errors.shown(each.name)
-            for each in templates_of_this_driver()
-            if not each.driver and _kind(each) in shared
-        ]
-    except UndeterminedError as error:
-        raise UndeterminedError(
-            f"{error}. {_DEFAULT_DRIVER} decides for new templates only: "
-            f"{_advice(rivals)}"
-        ) from None
+    affected = [
+        errors.shown(each.name)
+        for each in templates_of_this_driver()
+        if not each.driver and _kind(each) in shared
+    ]
     if affected:
         named = f" ({', '.join(affected)})"
         raise errors.NotConfigured(_advice(rivals, named))
@@ -331,31 +282,22 @@ def _default_driver() -> str:
 
 
 def check_template_labels(_: runtime.Runtime) -> str:
-    """Return the labels of templates that have no effect, by template.
+    """Return the labels that have no effect, by template.
 
     :raises NotConfigured: clusters of these templates are refused
     :raises UndeterminedError: Magnum's database can't be read
     """
-    templates = "; ".join(_labels_without_effect())
-    if not templates:
-        return "all labels of templates have an effect"
-    if conf.CONF.capi_helm.unknown_labels == "reject":
+    unused = "; ".join(
+        f"template {errors.shown(each.name)} ({', '.join(sorted(lost))})"
+        for each in templates_of_this_driver()
+        if (lost := requested_labels.without_effect(each.labels or {}))
+    )
+    if unused and conf.CONF.capi_helm.unknown_labels == "reject":
         raise errors.NotConfigured(
             "[capi_helm] unknown_labels = reject refuses clusters of "
-            f"templates with labels that have no effect: {templates}"
+            f"templates with labels that have no effect: {unused}"
         )
-    return (
-        f"accepted without effect: {templates}. `magnum-capi-helm values "
-        "--template` gives the reasons"
-    )
-
-
-def _labels_without_effect() -> Iterator[str]:
-    for template in templates_of_this_driver():
-        unused = sorted(requested_labels.without_effect(template.labels or {}))
-        if unused:
-            name = errors.shown(template.name)
-            yield f"template {name} ({', '.join(unused)})"
+    return f"labels without effect: {unused or 'none'}"
 
 
 def templates_of_this_driver() -> list[Any]:
@@ -368,7 +310,7 @@ def templates_of_this_driver() -> list[Any]:
             lambda: objects.ClusterTemplate.list(rows.everywhere())
         )
     except errors.NotConfigured as error:
-        raise UndeterminedError(str(error)) from None
+        raise components.UndeterminedError(str(error)) from None
     return [each for each in templates if may_be_of_this_driver(each)]
 
 
@@ -386,11 +328,6 @@ def may_be_of_this_driver(template: Any) -> bool:
 
 
 # OpenStack
-
-
-def check_openstack(_: runtime.Runtime) -> str:
-    """Check that Magnum's service user can log in."""
-    return f"authenticated as user {sessions.service_access().user_id}"
 
 
 def check_certificate_store(_: runtime.Runtime) -> str:
@@ -411,7 +348,7 @@ def check_delivery(_: runtime.Runtime) -> str:
 
 
 def check_service_user(_: runtime.Runtime) -> str:
-    """Return the scope in which Magnum's service user has the role admin.
+    """Check that Magnum's service user can log in, and has the role admin.
 
     The driver deletes application credentials and server groups of users who
     may be gone. Keystone and Nova let only an administrator do that.
@@ -420,26 +357,28 @@ def check_service_user(_: runtime.Runtime) -> str:
     :raises CloudError: Keystone refused, or did not answer
     """
     access = sessions.service_access()
-    scope, option = _scope(access)
     if any(map(application_credential.is_admin, access.role_names)):
-        return f"{access.username} has the role admin in {scope}"
+        return f"{access.username} has the role admin"
+    # Keystone gives a token without a scope no roles.
     roles = ", ".join(access.role_names) or "no role"
     raise errors.NotConfigured(
-        f"{access.username} has {roles} in {scope}, but not admin, which is "
-        "needed to delete what clusters of other users leave in Keystone and "
-        "Nova: "
-        f"'openstack role add --user {access.user_id} {option} admin'"
+        f"{access.username} has {roles}, but not admin, which is needed to "
+        "delete what clusters of other users leave in Keystone and Nova: set "
+        "[keystone_auth] project_name, and run 'openstack role add --user "
+        f"{access.user_id} --project {access.project_id or 'PROJECT'} admin'"
     )
 
 
-def _scope(access: Any) -> tuple[str, str]:
-    """Return the scope of a token, and the option that names it."""
-    if access.project_scoped:
-        option = f"--project {access.project_id}"
-        return f"project {access.project_name}", option
-    if access.domain_scoped:
-        return f"domain {access.domain_name}", f"--domain {access.domain_id}"
-    if access.system_scoped:
-        return "the system", "--system all"
-    # Keystone gives a token without a scope no roles.
-    return "no project: set [keystone_auth] project_name", "--project PROJECT"
+#: Checks of this host and the cloud, by name, in their order.
+CHECKS: Mapping[str, Callable[[runtime.Runtime], str]] = {
+    CONFIGURATION: check_configuration,
+    "database": check_database,
+    "driver": check_driver,
+    "helm": check_helm,
+    "chart": check_chart,
+    "network drivers": check_network_drivers,
+    "templates": check_template_labels,
+    "service user": check_service_user,
+    "certificates": check_certificate_store,
+    "delivery": check_delivery,
+}

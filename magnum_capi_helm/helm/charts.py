@@ -91,10 +91,15 @@ class Store:
 
         It writes nothing, not even a missing checksum.
 
-        :raises ChartUnavailable: the stored chart is damaged
+        :raises ChartUnavailable: the stored chart is damaged, or has another
+            version
         """
         if target := self._stored(chart):
             self._verified(target, record=False)
+            source = dataclasses.replace(
+                chart, name=str(target), repository=""
+            )
+            _check_version(target, chart.version, source)
         return str(target or "")
 
     def place(self, *, make: bool = False) -> pathlib.Path:

@@ -75,7 +75,8 @@ def read(path: str | os.PathLike[str]) -> Package:
         return _read(os.fspath(path), now.st_size, now.st_mtime_ns)
     except _DAMAGED as why:
         raise errors.ChartUnavailable(
-            f"{path} is no packaged helm chart ({type(why).__name__}: {why})"
+            f"{path} is no packaged helm chart ({type(why).__name__}: {why}): "
+            "remove or replace it"
         ) from why
 
 

@@ -67,11 +67,6 @@ SECRET = Kind("Secret", "", ("v1",), fixed=True)
 LEASE = Kind("Lease", "coordination.k8s.io", ("v1",), fixed=True)
 DEPLOYMENT = Kind("Deployment", "apps", ("v1",), fixed=True)
 EVENT = Kind("Event", "", ("v1",), fixed=True)
-NODE = Kind("Node", "", ("v1",), fixed=True)
-#: k3s and RKE2 have one for each snapshot of etcd.
-ETCD_SNAPSHOT = Kind(
-    "ETCDSnapshotFile", "k3s.cattle.io", ("v1",), optional=True
-)
 
 ALL = (
     CLUSTER,

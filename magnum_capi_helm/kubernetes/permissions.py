@@ -34,12 +34,6 @@ _REVIEW = kinds.Kind(
 )
 _RBAC = "rbac.authorization.k8s.io"
 _ROLE_BINDING = kinds.Kind("RoleBinding", _RBAC, ("v1",), fixed=True)
-_POLICY = kinds.Kind(
-    "ValidatingAdmissionPolicy",
-    "admissionregistration.k8s.io",
-    ("v1",),
-    fixed=True,
-)
 _USER = "magnum-capi-helm"
 _EVERYWHERE = _USER
 _IN_PROJECTS = f"{_USER}-project"
@@ -241,21 +235,6 @@ def _is_refused(
     except errors.Conflict:
         return False
     return False
-
-
-def unmarked(
-    management: client.Client, namespaces: Collection[str]
-) -> list[str]:
-    """Return the namespaces that lack the mark, if there is the policy.
-
-    :raises ManagementUnreachable: no answer
-    """
-    with contextlib.suppress(responses.ForbiddenError):
-        if management.get(_POLICY, "", _USER):
-            marked = management.list(kinds.NAMESPACE, None, _MARK)
-            names = {each["metadata"]["name"] for each in marked}
-            return sorted({*namespaces} - names)
-    return []
 
 
 def missing(

@@ -126,7 +126,7 @@ class KollaCase(unittest.TestCase):
         self.assertIn("Magnum's database can't be read", found["database"])
         self.assertIn(
             "failed: Keystone, as Magnum's service user: no answer",
-            found["OpenStack"],
+            found["service user"],
         )
 
     def test_variables_of_the_page_are_known_to_kolla_ansible(self) -> None:

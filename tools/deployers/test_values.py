@@ -92,7 +92,7 @@ class ConfigurationTest(unittest.TestCase):
                 )
                 self.assertIn(
                     "failed: Keystone, as Magnum's service user: no answer",
-                    found["OpenStack"],
+                    found["service user"],
                 )
 
     def test_options_of_the_samples_exist(self) -> None:

@@ -47,7 +47,7 @@ _CAPO = {
                     {
                         "name": "manager",
                         "image": "registry.k8s.io/capi-openstack/"
-                        "capi-openstack-controller:v0.10.4",
+                        "capi-openstack-controller:v0.14.6",
                     }
                 ]
             },
@@ -119,18 +119,10 @@ class Trouble:
             kubectl("create", given=crd)
 
     @contextlib.contextmanager
-    def old_capo(self) -> Iterator[None]:
-        """CAPO is of two years ago."""
+    def idle_capo(self) -> Iterator[None]:
+        """CAPO has no ready pod."""
         kubectl("create", given=_CAPO)
         try:
-            kubectl(
-                "patch",
-                "deployment/capo-controller-manager",
-                "--subresource=status",
-                "--type=merge",
-                "--patch",
-                json.dumps({"status": {"replicas": 1, "readyReplicas": 1}}),
-            )
             yield
         finally:
             kubectl("delete", "deployment/capo-controller-manager")

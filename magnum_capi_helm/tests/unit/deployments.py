@@ -125,52 +125,29 @@ _TESTED: tuple[tuple[str, str, dict[str, str], str, str], ...] = (
 
 def tested() -> list[dict[str, Any]]:
     """All of them, at work, and in the versions of chart 0.27.0."""
-    return [deployment(*each) for each in _TESTED]
+    return [_deployment(*each) for each in _TESTED]
 
 
-def deployment(
+def _deployment(
     namespace: str,
     name: str,
     labels: dict[str, str],
     container: str,
     image: str,
-    *,
-    replicas: int = 1,
-    ready: int = 1,
 ) -> dict[str, Any]:
-    """One Deployment."""
     selector = {"control-plane": name}
+    pod = {"containers": [{"name": container, "image": image}]}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {
             "name": name,
             "namespace": namespace,
-            "generation": 1,
             "labels": dict(labels),
         },
         "spec": {
-            "replicas": replicas,
             "selector": {"matchLabels": selector},
-            "strategy": {"type": "RollingUpdate"},
-            "template": {
-                "metadata": {"labels": selector},
-                "spec": _pod(name, container, image),
-            },
+            "template": {"metadata": {"labels": selector}, "spec": pod},
         },
-        # The API leaves counts of zero away.
-        "status": {
-            "observedGeneration": 1,
-            **({"replicas": replicas} if replicas else {}),
-            **({"readyReplicas": ready} if ready else {}),
-        },
-    }
-
-
-def _pod(name: str, container: str, image: str) -> dict[str, Any]:
-    return {
-        "containers": [
-            {"name": container, "image": image, "args": ["--leader-elect"]}
-        ],
-        "serviceAccountName": name,
+        "status": {"replicas": 1, "readyReplicas": 1},
     }

@@ -267,7 +267,7 @@ class DriverTest(MagnumChecksTestCase):
                 ):
                     self.assertIn(words, detail)
 
-    def test_without_the_database_the_detail_names_both_options(self) -> None:
+    def test_old_templates_need_the_database(self) -> None:
         self.choose(OURS)
         self.loaded[_UBUNTU] = Rival
         self.useFixture(
@@ -279,12 +279,7 @@ class DriverTest(MagnumChecksTestCase):
         )
         state, detail = self.line("driver")
         self.assertEqual("unknown", state)
-        for words in (
-            "Magnum's database can't be read",
-            f"{_DEFAULT} decides for new templates only",
-            "[drivers] disabled_drivers = k8s_cluster_api_ubuntu",
-        ):
-            self.assertIn(words, detail)
+        self.assertIn("Magnum's database can't be read", detail)
 
     def test_a_driver_that_magnum_does_not_load(self) -> None:
         del self.loaded[OURS]
@@ -295,33 +290,27 @@ class DriverTest(MagnumChecksTestCase):
 
 
 class ServiceUserTest(MagnumChecksTestCase):
-    def test_an_administrator_is_named_with_its_project(self) -> None:
+    def test_an_administrator_is_named(self) -> None:
         self.assertEqual(
-            (
-                "ok",
-                f"{openstack.USER} has the role admin in project "
-                f"{openstack.PROJECT}",
-            ),
+            ("ok", f"{openstack.USER} has the role admin"),
             self.line("service user"),
         )
 
-    def test_the_role_that_is_missing_is_named_with_its_scope(self) -> None:
+    def test_the_role_that_is_missing_is_named(self) -> None:
         self.openstack.service_roles = ("member", "reader")
         self.assertEqual(
             (
                 "failed",
-                "fake_user has member, reader in project fake_project, but "
-                "not admin, which is needed to delete what clusters of other "
-                "users leave in Keystone and Nova: 'openstack role add "
-                "--user fake_user --project fake_project admin'",
+                "fake_user has member, reader, but not admin, which is needed "
+                "to delete what clusters of other users leave in Keystone and "
+                "Nova: set [keystone_auth] project_name, and run 'openstack "
+                "role add --user fake_user --project fake_project admin'",
             ),
             self.line("service user"),
         )
 
-    def test_of_a_user_who_cannot_log_in_one_line_says_why(self) -> None:
+    def test_a_user_who_cannot_log_in_fails(self) -> None:
         self.openstack.stop(openstack.IDENTITY)
-        self.assertEqual("failed", self.line("OpenStack")[0])
-        self.assertEqual(
-            ("unknown", "not checked, because OpenStack failed"),
-            self.line("service user"),
-        )
+        state, detail = self.line("service user")
+        self.assertEqual("failed", state)
+        self.assertIn("Keystone, as Magnum's service user", detail)

@@ -58,9 +58,8 @@ class TemplatesTest(command_case.CommandCase):
         self.assertEqual(
             (
                 "ok",
-                "accepted without effect: template 'heat' (calico_tag, "
-                "selinux_mode); template 'odd' (boot_volume_sise). "
-                "`magnum-capi-helm values --template` gives the reasons",
+                "labels without effect: template 'heat' (calico_tag, "
+                "selinux_mode); template 'odd' (boot_volume_sise)",
                 0,
             ),
             self.line(),
@@ -83,9 +82,7 @@ class TemplatesTest(command_case.CommandCase):
 
     def test_without_such_labels(self) -> None:
         self.templates.append(command_case.template("good"))
-        self.assertEqual(
-            ("ok", "all labels of templates have an effect", 0), self.line()
-        )
+        self.assertEqual(("ok", "labels without effect: none", 0), self.line())
 
     def test_a_database_that_can_not_be_read(self) -> None:
         # A command on another host than Magnum's may have no database.

@@ -240,10 +240,10 @@ class MissingTest(base.BaseTestCase):
         self,
     ) -> None:
         user = User("magnum-b")
-        user.lacks = {"delete secrets in magnum-b", "list nodes"}
+        user.lacks = {"delete secrets in magnum-b", "list deployments.apps"}
         self.assertEqual(
             [
-                "list nodes",
+                "list deployments.apps",
                 "list secrets in magnum-a",
                 "delete secrets in magnum-b",
             ],

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.cli import check
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -95,20 +94,3 @@ class JanitorTest(deleting.LeftoversTestCase):
         )
         assert found is not None
         self.assertEqual("keep", found["metadata"]["annotations"][POLICY])
-
-    def test_check_says_who_cleans_up(self) -> None:
-        self.assertIn("unknown: there is no cluster yet", self.who())
-        self.create()
-        self.assertEqual("the driver: no cluster has a janitor", self.who())
-        self.janitor()
-        self.assertEqual("cluster-api-janitor-openstack", self.who())
-        for chosen, who in (("none", "nobody"), ("driver", "the driver")):
-            self.set(cleanup=chosen)
-            self.assertEqual(
-                f"{who} ([capi_helm] cleanup = {chosen})", self.who()
-            )
-
-    def who(self) -> str:
-        """The line of ``magnum-capi-helm check``."""
-        found = {each.name: each for _, each in check.run([""])}
-        return found["clean-up"].detail

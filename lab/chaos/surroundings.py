@@ -70,14 +70,6 @@ def helm_hangs(place: Place) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def chart_store_damaged(_: Place) -> Iterator[None]:
-    """Half of each archive is lost."""
-    for path in _STORE.rglob("*.tgz"):
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    yield
-
-
-@contextlib.contextmanager
 def chart_store_full(_: Place) -> Iterator[None]:
     """There is no chart in it, and no room for one; root alone can."""
     options = ["-t", "tmpfs", "-o", "size=8k", "tmpfs", str(_STORE)]
@@ -182,7 +174,6 @@ def clock_off(place: Place) -> Iterator[None]:
 FAULTS: dict[str, Fault] = {
     "helm is not installed for 40 s": no_helm,
     "helm hangs, and never ends": helm_hangs,
-    "the archives in the chart store are damaged": chart_store_damaged,
     "the chart store is empty and its disk full for 40 s": chart_store_full,
     "the token in the kubeconfig has expired, for 40 s": token_expired,
     "the token in the kubeconfig is replaced and revoked": token_rotated,

@@ -128,7 +128,7 @@ class List(base.Lister):
         from magnum_capi_helm import runtime
         from magnum_capi_helm.helm import charts
 
-        entries = runtime.any_one().charts.entries()
+        entries = list(runtime.any_one().charts.entries())
         lines = [
             _line(
                 each.name or each.file,

@@ -5,7 +5,8 @@
 A chart is ``<store>/<name>-<version>.tgz`` with its checksum beside it. The
 driver never fetches a stored version again, so a chart that changes in its
 repository does not reach clusters that have the version already, and an
-operator of an offline cloud can fill the store by hand.
+operator of an offline cloud can fill the store by hand. A file that does not
+fit its checksum is refused: an operator has to decide what to do.
 
 Several processes may fetch the same chart at once. The first one puts its
 archive in place with a hard link, and the others use that archive. No lock
@@ -17,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import errno
 import hashlib
 import os
 import pathlib
@@ -26,7 +26,6 @@ import shutil
 import stat
 import tempfile
 import threading
-import time
 
 from oslo_log import log
 
@@ -39,10 +38,8 @@ from magnum_capi_helm.model import errors
 LOG = log.getLogger(__name__)
 
 _STAGING = ".pull-"
-#: Seconds after which a staging directory is one that a killed process left:
-#: longer than any run of helm.
-_STALE = 3600.0
-_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+#: A path on this host can't be read; the directory beside it is the driver's.
+_OF_SOURCE = (FileNotFoundError, PermissionError)
 _ARCHIVE = re.compile(r"(-v?\d+\.\d+\.\d+[^/]*)?\.tgz$")
 
 
@@ -79,8 +76,6 @@ class Store:
         self._helm = helm
         self._temporary = temporary
         self._filling = threading.Lock()
-        #: Checksums that are right while a file has this size, time and inode.
-        self._checksums: dict[pathlib.Path, tuple[tuple[int, ...], str]] = {}
 
     def has(self, chart: cluster_spec.Chart) -> bool:
         """Return whether the chart is in the store itself."""
@@ -91,15 +86,11 @@ class Store:
 
         It writes nothing, not even a missing checksum.
 
-        :raises ChartUnavailable: the stored chart is damaged, or has another
-            version
+        :raises ChartUnavailable: the stored chart is damaged, or another one
         """
         if target := self._stored(chart):
-            self._verified(target, record=False)
-            source = dataclasses.replace(
-                chart, name=str(target), repository=""
-            )
-            _check_version(target, chart.version, source)
+            checksum(target, record=False)
+            _check_version(target, chart.version, str(target))
         return str(target or "")
 
     def place(self, *, make: bool = False) -> pathlib.Path:
@@ -119,7 +110,7 @@ class Store:
         :raises ChartUnavailable: its source does not have it
         """
         with tempfile.TemporaryDirectory() as directory:
-            self._fetched(chart, chart, pathlib.Path(directory))
+            self._fetch(chart, chart, pathlib.Path(directory))
 
     def ensure(self, chart: cluster_spec.Chart) -> str:
         """Return the path of the chart; fetch the chart if it is missing.
@@ -138,7 +129,9 @@ class Store:
                     self._directory,
                     target,
                 )
-        return self._ready(target, chart, chart)
+            self._fill(target, chart, chart)
+        checksum(target)
+        return str(target)
 
     def keep(
         self,
@@ -154,20 +147,29 @@ class Store:
         target = self._directory / _file_name(chart)
         if not os.path.exists(target):
             _check_writable(self._directory)
-        return self._ready(target, chart, source or chart)
+            self._fill(target, chart, source or chart)
+        checksum(target)
+        return str(target)
 
     def digest(self, chart: cluster_spec.Chart) -> str:
-        """Return the SHA-256 of a stored chart, or an empty string."""
-        target = self._stored(chart)
-        if target is None or not self._usable(target):
-            return ""
-        return self._verified(target)
+        """Return the SHA-256 of a stored chart; empty: absent or damaged."""
+        with contextlib.suppress(errors.ChartUnavailable):
+            if target := self._stored(chart):
+                return checksum(target)
+        return ""
 
-    def entries(self) -> list[Stored]:
-        """Return all charts of the store, by file name."""
-        return [
-            self._entry(each) for each in sorted(self._directory.glob("*.tgz"))
-        ]
+    def entries(self) -> Iterator[Stored]:
+        """Yield all charts of the store, by file name."""
+        for file in sorted(self._directory.glob("*.tgz")):
+            size = file.stat().st_size
+            try:
+                digest, package = checksum(file), packages.read(file)
+            except errors.ChartUnavailable as error:
+                yield Stored(file.name, size, problem=str(error))
+            else:
+                yield Stored(
+                    file.name, size, package.name, package.version, digest
+                )
 
     def _stored(self, chart: cluster_spec.Chart) -> pathlib.Path | None:
         """Return the path of a chart that is here, good or damaged."""
@@ -176,121 +178,39 @@ class Store:
             target = self.place() / target.name
         return target if os.path.exists(target) else None
 
-    def _ready(
-        self,
-        target: pathlib.Path,
-        chart: cluster_spec.Chart,
-        source: cluster_spec.Chart,
-    ) -> str:
-        """Fetch or repair the archive if necessary; return its path."""
-        if not self._usable(target):
-            with self._filling:
-                # Another thread may have fetched it.
-                if not os.path.exists(target):
-                    self._fill(target, chart, source)
-                elif not self._usable(target):
-                    self._repair(target, chart, source)
-        self._verified(target)
-        return str(target)
-
-    def _entry(self, file: pathlib.Path) -> Stored:
-        size = file.stat().st_size
-        try:
-            checksum = self._verified(file)
-            package = packages.read(file)
-        except errors.ChartUnavailable as error:
-            return Stored(file.name, size, problem=str(error))
-        return Stored(file.name, size, package.name, package.version, checksum)
-
-    def _usable(self, file: pathlib.Path) -> bool:
-        try:
-            self._verified(file)
-        except errors.ChartUnavailable:
-            return False
-        return True
-
-    def _verified(self, file: pathlib.Path, *, record: bool = True) -> str:
-        """Return the checksum; read the file once per process and change.
-
-        :param record: write the checksum of a file that has none, which an
-            operator put there by hand
-        :raises ChartUnavailable: the file is damaged, or can't be read
-        """
-        try:
-            now = file.stat()
-            state = (now.st_size, now.st_mtime_ns, now.st_ino)
-            verified = self._checksums.get(file)
-            if verified is not None and verified[0] == state:
-                return verified[1]
-            checksum, wanted = digest(file), recorded(file)
-        except OSError as error:
-            raise errors.ChartUnavailable(
-                f"{file} can't be read ({error.strerror}); see [capi_helm] "
-                "chart_store"
-            ) from error
-        if wanted and wanted != checksum:
-            raise errors.ChartUnavailable(
-                f"{file} is damaged or was replaced: it is not what "
-                f"{path_of(file).name} says. Remove both files to "
-                "have the chart fetched anew, or the .sha256 alone to use "
-                "the chart as it is"
-            )
-        if not wanted and record:
-            # A process that can't write it trusts the file as it is.
-            with contextlib.suppress(OSError):
-                write(file, checksum)
-        if wanted or record:
-            self._checksums[file] = (state, checksum)
-        return checksum
-
     def _fill(
         self,
         target: pathlib.Path,
         chart: cluster_spec.Chart,
         source: cluster_spec.Chart,
     ) -> None:
-        """Put a chart into the store.
+        """Put a chart into the store, unless another thread was faster.
 
-        :raises ChartUnstorable: the disk is full, or broken
+        :raises ChartUnavailable: as :meth:`_fetch`
+        :raises ChartUnstorable: the file can't be written
         """
-        try:
-            with _staging(target.parent) as staging:
-                fetched = self._fetched(chart, source, staging)
-                # A checksum that is here is of a chart that was removed.
-                path_of(target).unlink(missing_ok=True)
-                _put(fetched, target)
-        except (errors.ChartUnstorable, OSError) as error:
-            if not _is_of_disk(error):
-                raise
-            # Tenants read this: no path.
-            raise errors.ChartUnstorable(
-                f"chart {name_of(chart)} {chart.version} can't be put into "
-                f"the conductor's chart store ({_reason(error)}); make room "
-                "there, or see [capi_helm] chart_store"
-            ) from error
+        with self._filling:
+            if os.path.exists(target):
+                return
+            try:
+                _make(target.parent)
+                # A link can't cross file systems.
+                with tempfile.TemporaryDirectory(
+                    dir=target.parent, prefix=_STAGING
+                ) as staging:
+                    fetched = self._fetch(chart, source, pathlib.Path(staging))
+                    # A checksum that is here is of a chart that was removed.
+                    path_of(target).unlink(missing_ok=True)
+                    _put(fetched, target)
+            except (errors.ChartUnstorable, OSError) as error:
+                # Tenants read this: no path.
+                raise errors.ChartUnstorable(
+                    f"chart {name_of(chart)} {chart.version} can't be put "
+                    f"into the conductor's chart store ({_reason(error)}); "
+                    "make room there, or see [capi_helm] chart_store"
+                ) from error
 
-    def _repair(
-        self,
-        target: pathlib.Path,
-        chart: cluster_spec.Chart,
-        source: cluster_spec.Chart,
-    ) -> None:
-        """Replace a damaged archive if its source still has the same one.
-
-        If the source has another one by now, an operator has to decide.
-        """
-        with (
-            contextlib.suppress(errors.CapiHelmError, OSError),
-            _staging(target.parent) as staging,
-        ):
-            fetched = self._fetched(chart, source, staging)
-            if digest(fetched) == recorded(target):
-                os.replace(fetched, target)
-                LOG.warning(
-                    "%s was damaged and has been fetched again", target
-                )
-
-    def _fetched(
+    def _fetch(
         self,
         chart: cluster_spec.Chart,
         source: cluster_spec.Chart,
@@ -299,11 +219,11 @@ class Store:
         """Fetch the chart from its source into ``staging``.
 
         :raises ChartUnavailable: the source does not have this version
+        :raises ChartUnstorable: helm can't write the file
         """
-        file = _file_name(chart)
-        local = is_path(source)
+        place = source.repository or source.name
         try:
-            if not local:
+            if not is_path(source):
                 self._helm.pull(
                     source.name,
                     source.version,
@@ -313,39 +233,46 @@ class Store:
             elif os.path.isdir(source.name):
                 self._helm.package(source.name, str(staging))
             else:
-                shutil.copy(source.name, staging / file)
-        except (errors.HelmError, OSError) as error:
-            if _is_of_disk(error):
-                raise
-            hint = f"check {_choice(source.version)}"
-            if local:
-                hint = "see [capi_helm] helm_chart_name and helm_chart_repo"
-            elif source.name.startswith("oci://"):
-                hint += " and 'helm registry login' of magnum-conductor's user"
+                shutil.copy(source.name, staging / _file_name(chart))
+        except errors.ChartUnstorable:
+            raise
+        except (errors.HelmError, *_OF_SOURCE) as error:
             raise errors.ChartUnavailable(
                 "the chart is not in the chart store and can't be fetched; "
-                f"{hint}, or put its file into the store. It is {chart.name} "
-                f"{chart.version} of {source.repository or source.name}, file "
-                f"{file}; {_reason(error)}"
+                f"{_hint(source)}, or put its file into the store. It is "
+                f"{chart.name} {chart.version} of {place}, file "
+                f"{_file_name(chart)}; {_reason(error)}"
             ) from error
         fetched = next(staging.glob("*.tgz"), None)
         if fetched is None:
-            raise errors.ChartUnavailable(f"helm fetched no {file}")
-        _check_version(fetched, chart.version, source)
+            raise errors.ChartUnavailable(
+                f"helm fetched no {_file_name(chart)}"
+            )
+        _check_version(fetched, chart.version, place)
         return fetched
 
 
-def _check_version(
-    file: pathlib.Path, wanted: str, source: cluster_spec.Chart
-) -> None:
+def _hint(source: cluster_spec.Chart) -> str:
+    """Return what to check where a chart can't be fetched."""
+    if is_path(source):
+        return "see [capi_helm] helm_chart_name and helm_chart_repo"
+    hint = f"check {_choice(source.version)}"
+    if source.name.startswith("oci://"):
+        hint += " and 'helm registry login' of magnum-conductor's user"
+    return hint
+
+
+def _check_version(file: pathlib.Path, wanted: str, place: str) -> None:
+    """Refuse a chart of another version than the one asked for.
+
+    :param place: where the file comes from
+    """
     version = packages.read(file).version
     if version.removeprefix("v") != wanted.removeprefix("v"):
         raise errors.ChartUnavailable(
             "the chart has another version than the one asked for; correct "
             f"{_choice(wanted)}, or put the version asked for into the chart "
-            "store. The chart at "
-            f"{source.repository or source.name} has version {version}, not "
-            f"{wanted}"
+            f"store. The chart at {place} has version {version}, not {wanted}"
         )
 
 
@@ -354,13 +281,6 @@ def _choice(version: str) -> str:
     if version == conf.CONF.capi_helm.default_helm_chart_version:
         return "[capi_helm] default_helm_chart_version"
     return "the label capi_helm_chart_version"
-
-
-def _is_of_disk(error: Exception) -> bool:
-    """Return whether the conductor's disk is full, or broken."""
-    if isinstance(error, OSError):
-        return error.errno in _DISK_ERRORS
-    return isinstance(error, errors.ChartUnstorable)
 
 
 def _reason(error: Exception) -> str:
@@ -438,21 +358,6 @@ def _make(directory: pathlib.Path) -> None:
         os.chown(directory, above.st_uid, above.st_gid, follow_symlinks=False)
 
 
-@contextlib.contextmanager
-def _staging(store: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Make a directory to fetch into, and remove it afterwards.
-
-    It is in the store, because a link can't cross file systems.
-    """
-    _make(store)
-    for each in store.glob(f"{_STAGING}*"):
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - each.stat().st_mtime > _STALE:
-                shutil.rmtree(each, ignore_errors=True)
-    with tempfile.TemporaryDirectory(dir=store, prefix=_STAGING) as staging:
-        yield pathlib.Path(staging)
-
-
 def _put(fetched: pathlib.Path, target: pathlib.Path) -> None:
     """Put an archive into the store, unless another process was faster."""
     try:
@@ -492,12 +397,41 @@ def _file_name(chart: cluster_spec.Chart) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]", "_", name)
 
 
-def write(file: pathlib.Path, checksum: str) -> None:
+def checksum(file: pathlib.Path, *, record: bool = True) -> str:
+    """Return the SHA-256 of a chart, in hexadecimal digits.
+
+    :param record: write the checksum of a file that has none, which an
+        operator put there by hand
+    :raises ChartUnavailable: the file is damaged, or can't be read
+    """
+    try:
+        present = hashlib.sha256(file.read_bytes()).hexdigest()
+        wanted = _recorded(file)
+    except OSError as error:
+        raise errors.ChartUnavailable(
+            f"{file} can't be read ({error.strerror}); see [capi_helm] "
+            "chart_store"
+        ) from error
+    if wanted and wanted != present:
+        raise errors.ChartUnavailable(
+            f"{file} is damaged or was replaced: it is not what "
+            f"{path_of(file).name} says. Remove both files and run "
+            "'magnum-capi-helm chart fetch VERSION', or remove the .sha256 "
+            "alone to use the chart as it is"
+        )
+    if not wanted and record:
+        # A process that can't write it trusts the file as it is.
+        with contextlib.suppress(OSError):
+            _record(file, present)
+    return present
+
+
+def _record(file: pathlib.Path, digest: str) -> None:
     """Write the checksum of a file beside it, whole or not at all."""
     target = path_of(file)
     writer = f"{os.getpid()}-{threading.get_ident()}"
     staged = target.with_name(f".{target.name}.{writer}")
-    staged.write_text(f"{checksum}  {file.name}\n")
+    staged.write_text(f"{digest}  {file.name}\n")
     os.replace(staged, target)
 
 
@@ -506,12 +440,7 @@ def path_of(file: pathlib.Path) -> pathlib.Path:
     return file.with_name(f"{file.name}.sha256")
 
 
-def digest(file: pathlib.Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def recorded(file: pathlib.Path) -> str:
+def _recorded(file: pathlib.Path) -> str:
     """Return the checksum beside a file; empty: there is none."""
     try:
         text = path_of(file).read_text()

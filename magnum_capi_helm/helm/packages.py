@@ -23,13 +23,11 @@ import yaml
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
-#: The files that matter; larger ones are no chart's.
-_FILES = ("Chart.yaml", "values.yaml")
+#: Bytes: a larger file is no chart's.
 _LARGEST = 4 * 2**20
-#: Such a file below the chart's own directory, in it or in a sub-chart; or a
-#: sub-chart that is packed itself.
+#: Such a file in the chart's own directory, or in a sub-chart.
 _PATH = re.compile(
-    r"[^/]+((?:/charts/[^/]+)*)/(Chart\.yaml|values\.yaml|charts/[^/]+\.tgz)"
+    r"(?:\./)?[^/]+((?:/charts/[^/]+)*)/(Chart\.yaml|values\.yaml)"
 )
 
 #: What reading an archive, or a file in it that is not as it should be, may
@@ -37,7 +35,6 @@ _PATH = re.compile(
 _DAMAGED = (
     OSError,
     EOFError,
-    UnicodeDecodeError,
     tarfile.TarError,
     zlib.error,
     yaml.YAMLError,
@@ -97,8 +94,8 @@ def of_directory(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 @functools.lru_cache(maxsize=16)
 def _read(path: str, size: int, modified: int) -> Package:
-    with open(path, "rb") as file:
-        files = dict(_files(file, ()))
+    with tarfile.open(path, "r:gz") as archive:
+        files = dict(_files(archive))
     about = files[(), "Chart.yaml"]
     return Package(
         name=str(about["name"]),
@@ -108,20 +105,19 @@ def _read(path: str, size: int, modified: int) -> Package:
 
 
 def _files(
-    file: IO[bytes], above: _Place
+    archive: tarfile.TarFile,
 ) -> Iterator[tuple[tuple[_Place, str], dict[str, Any]]]:
-    """Yield the parsed files of the chart and its sub-charts."""
-    with tarfile.open(fileobj=file, mode="r:gz") as archive:
-        for member in archive:
-            path = _PATH.fullmatch(member.name.removeprefix("./"))
-            if path is None or not member.isreg() or member.size > _LARGEST:
-                continue
+    """Yield the parsed files of the chart and its sub-charts.
+
+    None of these is an archive: ``helm package`` unpacks them
+    (``writeTarContents`` in ``pkg/chartutil/save.go`` of helm 3).
+    """
+    for member in archive:
+        path = _PATH.fullmatch(member.name)
+        if path and member.isreg() and member.size <= _LARGEST:
             content = cast("IO[bytes]", archive.extractfile(member))
-            place = (*above, *path[1].split("/charts/")[1:])
-            if path[2] in _FILES:
-                yield (place, path[2]), _load(content.read())
-            else:
-                yield from _files(content, (*place, path[2]))
+            place = tuple(path[1].split("/charts/")[1:])
+            yield (place, path[2]), _load(content.read())
 
 
 def _load(text: bytes) -> dict[str, Any]:

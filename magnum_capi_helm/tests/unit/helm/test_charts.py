@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import pathlib
 import threading
-import time
 from typing import Any
 import unittest
 
@@ -121,19 +120,6 @@ class FetchTest(store.StoreTestCase):
         self.helm.during = look
         self.store.ensure(store.CHART)
         self.assertEqual(store.PACKED, self.file.read_bytes())
-
-    def test_staging_of_a_killed_process_is_removed(self) -> None:
-        left = self.directory / ".pull-abc"
-        left.mkdir(parents=True)
-        (left / store.FILE).write_text("a ch")
-        two_hours_ago = time.time() - 7200
-        os.utime(left, (two_hours_ago, two_hours_ago))
-        of_another_process = self.directory / ".pull-def"
-        of_another_process.mkdir()
-        self.store.ensure(store.CHART)
-        self.assertEqual(
-            [".pull-def", store.FILE, f"{store.FILE}.sha256"], self.files()
-        )
 
     def test_a_fetch_that_fails_leaves_nothing_and_is_tried_again(
         self,

@@ -13,7 +13,6 @@ import fixtures
 
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.model import cluster_spec
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.unit.helm import store
 
@@ -79,6 +78,16 @@ class PathTest(store.StoreTestCase):
         )
         self.assertEqual([], self.files())
 
+    def test_an_archive_that_can_t_be_read_names_its_options(self) -> None:
+        archive = self.home / store.FILE
+        archive.write_bytes(store.OTHER)
+        refused = PermissionError(13, "Permission denied")
+        self.useFixture(fixtures.MockPatch("shutil.copy", side_effect=refused))
+        self.assertRegex(
+            self.unavailable(self.at("0.27.0", archive)),
+            "helm_chart_name and helm_chart_repo, .*; Permission denied$",
+        )
+
     def test_a_path_without_a_chart_names_its_options(self) -> None:
         missing = self.home / "nowhere"
         self.assertRegex(
@@ -111,74 +120,44 @@ class ChecksumTest(store.StoreTestCase):
     def test_two_threads_never_write_one_file(self) -> None:
         self.put(store.OTHER)
         staged: list[str] = []
+        together = threading.Barrier(2)
         replace = os.replace
 
         def spy(source: str, target: str) -> None:
             staged.append(str(source))
+            together.wait(5)
             replace(source, target)
 
         self.useFixture(fixtures.MockPatch("os.replace", spy))
-        file = self.home / store.FILE
-        together = threading.Barrier(2)
-
-        def write() -> None:
-            together.wait(5)
-            charts.write(file, "0" * 64)
-            together.wait(5)
-
-        threads = [threading.Thread(target=write) for _ in range(2)]
+        threads = [
+            threading.Thread(target=self.store.ensure, args=(store.CHART,))
+            for _ in range(2)
+        ]
         for each in threads:
             each.start()
         for each in threads:
             each.join(5)
         self.assertEqual(2, len(set(staged)))
 
-    def test_a_damaged_chart_is_fetched_anew_if_it_is_still_the_same(
-        self,
-    ) -> None:
-        self.store.ensure(store.CHART)
-        before = self.record()
-        self.put(store.PACKED[:-1])
-        self.store.ensure(store.CHART)
-        self.assertEqual(store.PACKED, self.file.read_bytes())
-        self.assertEqual(before, self.record())
-
     def test_a_damaged_chart_is_never_used_and_the_error_helps(self) -> None:
         self.store.ensure(store.CHART)
         self.put(store.PACKED[:-1])
-        other, away = store.Helm(), store.Helm()
-        other.during = lambda folder: store.write(folder, store.OTHER)
-        away.during = self._no_route
-        for helm in (other, away):
-            self.store = charts.Store(str(self.directory), helm)
-            self.assertRegex(
-                self.unavailable(store.CHART),
-                f"^{self.file} is damaged .* {store.FILE}.sha256 says. Remove",
-            )
-
-    def test_a_damaged_chart_in_a_read_only_store_is_refused(self) -> None:
-        self.store.ensure(store.CHART)
-        self.put(store.PACKED[:-1])
-        self.useFixture(
-            fixtures.MockPatch(
-                "tempfile.TemporaryDirectory", side_effect=PermissionError
-            )
+        self.assertEqual(
+            f"{self.file} is damaged or was replaced: it is not what "
+            f"{store.FILE}.sha256 says. Remove both files and run "
+            "'magnum-capi-helm chart fetch VERSION', or remove the .sha256 "
+            "alone to use the chart as it is",
+            self.unavailable(store.CHART),
         )
-        self.assertIn("is damaged", self.unavailable(store.CHART))
+        self.assertEqual(1, len(self.helm.pulled))
 
-    def _no_route(self, folder: pathlib.Path) -> None:
-        raise errors.HelmUnreachable("no route to host")
-
-    def test_a_chart_is_read_once_while_it_stays_the_same(self) -> None:
+    def test_a_chart_is_checked_each_time(self) -> None:
         self.store.ensure(store.CHART)
         before = self.file.stat()
         self.file.write_bytes(
             store.OTHER.ljust(before.st_size)[: before.st_size]
         )
         os.utime(self.file, ns=(before.st_atime_ns, before.st_mtime_ns))
-        self.store.ensure(store.CHART)
-        os.utime(self.file)
-        self.helm.during = self._no_route
         self.unavailable(store.CHART)
 
     def test_a_chart_that_is_fetched_anew_gets_a_new_record(self) -> None:
@@ -198,9 +177,7 @@ class ChecksumTest(store.StoreTestCase):
     def test_a_store_that_is_read_only_gives_its_charts(self) -> None:
         self.put(store.OTHER)
         self.useFixture(
-            fixtures.MonkeyPatch(
-                "magnum_capi_helm.helm.charts.write", _read_only
-            )
+            fixtures.MockPatch("pathlib.Path.write_text", _read_only)
         )
         self.assertEqual(str(self.file), self.store.ensure(store.CHART))
         self.assertEqual([self.file], list(self.directory.iterdir()))
@@ -235,7 +212,7 @@ class EntriesTest(store.StoreTestCase):
         self.assertIn("is no packaged helm chart", broken.problem)
 
     def test_an_empty_store_has_none(self) -> None:
-        self.assertEqual([], self.store.entries())
+        self.assertEqual([], list(self.store.entries()))
 
     def test_having_a_chart_is_having_its_file(self) -> None:
         self.assertFalse(self.store.has(store.CHART))

@@ -59,18 +59,6 @@ class PackagesTest(base.BaseTestCase):
             packages.Package("c", "1.2.3", VALUES), self.read(ALIASED)
         )
 
-    def test_a_sub_chart_may_be_packed_itself(self) -> None:
-        inner = {
-            path.removeprefix("c/charts/"): text
-            for path, text in ALIASED.items()
-            if path.startswith("c/charts/")
-        }
-        outer = {
-            path: text for path, text in ALIASED.items() if path.count("/") < 2
-        }
-        packed = {**outer, "c/charts/a-1.0.0.tgz": chart.archive(inner)}
-        self.assertEqual(VALUES, self.read(packed).values)
-
     def test_a_sub_chart_of_a_sub_chart(self) -> None:
         deep = {
             "c/charts/cluster-addons/charts/more/Chart.yaml": b"name: more",

@@ -156,8 +156,7 @@ def _state(text: str) -> str:
     """Return the word for a state, without the reason behind it."""
     if text == inventory.ABSENT:
         return "absent"
-    word = text.partition(":")[0]
-    return word if word in ("drift", "unreachable") else inventory.OK
+    return text.partition(":")[0]
 
 
 def uuids_on(
@@ -242,7 +241,7 @@ def addons(rt: runtime.Runtime, uuids: Uuids) -> Iterator[Sample]:
 
     def convert(obj: view.Object) -> tuple[inventory.Scope, str]:
         phase = str(view.status_of(obj).get("phase") or "Unknown")
-        return _scope(obj, label), phase
+        return inventories.scope_of(obj, label), phase
 
     phases = [
         *_scan(rt, uuids, kinds.HELM_RELEASE, label, convert),
@@ -263,7 +262,8 @@ def machines(rt: runtime.Runtime, uuids: Uuids) -> Iterator[Sample]:
 
     def convert(obj: view.Object) -> tuple[inventory.Scope, float]:
         ends = view.status_of(obj).get("certificatesExpiryDate")
-        return _scope(obj, view.CLUSTER_NAME_LABEL), view.timestamp(ends)
+        scope = inventories.scope_of(obj, view.CLUSTER_NAME_LABEL)
+        return scope, view.timestamp(ends)
 
     first: dict[str, float] = {}
     for scope, ends in _scan(
@@ -297,10 +297,6 @@ def leases(rt: runtime.Runtime, uuids: Uuids) -> Iterator[Sample]:
             renewed = view.timestamp(spec.get("renewTime"))
             labels = (name, *scope, uuids.get(scope, ""))
             yield metrics.LEASE, renewed, labels
-
-
-def _scope(obj: view.Object, label: str) -> inventory.Scope:
-    return obj["metadata"]["namespace"], view.labels_of(obj)[label]
 
 
 def kubeconfigs(rt: runtime.Runtime, uuids: Uuids) -> Iterator[Sample]:

@@ -122,16 +122,6 @@ def in_use(secret: client.Object | None, owner: str = "") -> Entry | None:
     return next(matches, None)
 
 
-def owner(secret: client.Object) -> str:
-    """Return the owner of the newest credential; empty: not recorded.
-
-    :param secret: its metadata is enough
-    :raises ManagementError: the list is damaged
-    """
-    dated = [each for each in entries(secret) if each.since]
-    return max(dated, key=lambda each: each.since).user if dated else ""
-
-
 def _listed(name: str, text: str) -> tuple[Entry, ...]:
     try:
         return tuple(

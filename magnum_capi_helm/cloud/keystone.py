@@ -80,19 +80,6 @@ def asking(failure: str) -> Iterator[None]:
         raise errors.CloudError(f"{failure}. {error}") from error
 
 
-def user_ids(session: Any, name: str) -> list[str]:
-    """Return the ids of all users with a name, each in its own domain.
-
-    :raises CloudError: Keystone refused, or did not answer
-    """
-    with asking(
-        "Keystone does not tell Magnum's service user the id of a user; give "
-        f"the user's id. It is {errors.shown(name)}"
-    ):
-        listed = users.UserManager(_api(session)).list(name=name)
-    return sorted(str(each.id) for each in listed)
-
-
 def state(session: Any, kind: str, id_: str) -> str:
     """Return whether a user or a project is deleted or disabled.
 

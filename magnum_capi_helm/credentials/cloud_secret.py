@@ -3,9 +3,8 @@
 """Write the Secret ``<release>-cloud-credentials``.
 
 Its data is the clouds.yaml and the CAs that Cluster API's OpenStack provider
-and the cluster's addons use. Its annotations list the application
-credentials (``cloud.credential_secret``) and name the cloud that the data was
-written for.
+and the cluster's addons use. An annotation lists the application credentials
+(``cloud.credential_secret``).
 
 A refresh updates endpoint, region, interface and CAs in the Secret of an
 existing cluster. The credential in it stays, and so does every machine:
@@ -19,8 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 import dataclasses
-import hashlib
-import json
 import pathlib
 import time
 from typing import Any
@@ -51,11 +48,6 @@ from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-#: On the Secret: :func:`fingerprint` of the cloud that its data is for.
-ANNOTATION = "magnum.openstack.org/cloud"
-#: Hexadecimal digits of the fingerprint.
-_DIGITS = 16
-
 _NO_CREDENTIAL = (
     "the cluster's application credential is not on the management cluster: "
     "give it a new one, openstack coe credential rotate"
@@ -64,7 +56,6 @@ _OLD_NODES = (
     "nodes still trust the old CA: they get the new one with the cluster's "
     "next upgrade"
 )
-_NEW_ANNOTATION = "only the record of the cloud that its data is for"
 #: The Secret may not exist yet; it will be written with the present access.
 _CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
 
@@ -140,25 +131,6 @@ def with_access(clouds: dict[str, Any], access: CloudAccess) -> str:
     return str(yaml.safe_dump(text))
 
 
-def private_cas(access: CloudAccess) -> list[str]:
-    """Return the CAs of the bundle that are not on Mozilla's public list."""
-    public = operator_files.public_cas()
-    return [
-        each
-        for each in encoding.readable_pem_certificates(access.ca_bundle)
-        if each not in public
-    ]
-
-
-def fingerprint(access: CloudAccess) -> str:
-    """Return a hash that is equal for data written for the same cloud.
-
-    Public CAs change with each update of a host, so they do not count.
-    """
-    content = [connection(access), sorted(private_cas(access))]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:_DIGITS]
-
-
 def create(
     operation: operations.Operation,
     row: Any,
@@ -193,11 +165,8 @@ def create(
         if not first:
             application_credential.prove(login, row.project_id)
         new = dataclasses.replace(new, id=login.id, since=time.time())
-        annotations = {
-            **credential_secret.entries_annotation([*old, new]),
-            ANNOTATION: fingerprint(access),
-        }
-        body = _secret(operation, owner, annotations)
+        listed = credential_secret.entries_annotation([*old, new])
+        body = _secret(operation, owner, listed)
         body["data"] = credential_secret.data(
             clouds_yaml(access, login), access.ca_bundle
         )
@@ -273,35 +242,19 @@ def plan_refresh(
         raise errors.NotSupported(_NO_CREDENTIAL)
     old_bundle = credential_secret.ca_bundle(secret)
     changes = _changes(clouds, old_bundle, access, keep_old)
-    current = {ANNOTATION: fingerprint(access)}
+    if not changes:
+        return [], {}
+    old = [
+        each
+        for each in encoding.readable_pem_certificates(old_bundle)
+        if keep_old and not _is_expired(each)
+    ]
     # The list of credentials stays.
-    patch: dict[str, Any] = {"metadata": {"annotations": current}}
-    if changes:
-        old = [
-            each
-            for each in encoding.readable_pem_certificates(old_bundle)
-            if keep_old and not _is_expired(each)
-        ]
-        patch["data"] = credential_secret.data(
-            with_access(clouds, access),
-            encoding.join_pem_bundles(access.ca_bundle, old),
-        )
-    elif not current.items() <= view.annotations_of(secret).items():
-        # Equal data in another form would deploy the addon again.
-        changes = [_NEW_ANNOTATION]
-    return changes, patch
-
-
-def is_stale(secret: client.Object | None, access: CloudAccess) -> bool:
-    """Return whether a Secret differs from the present access.
-
-    :raises CapiHelmError: it can't be compared
-    """
-    clouds = credential_secret.clouds(secret)
-    if secret is None or clouds is None:
-        return False
-    old_bundle = credential_secret.ca_bundle(secret)
-    return bool(_changes(clouds, old_bundle, access, keep_old=True))
+    data = credential_secret.data(
+        with_access(clouds, access),
+        encoding.join_pem_bundles(access.ca_bundle, old),
+    )
+    return changes, {"data": data}
 
 
 def refresh(
@@ -331,35 +284,22 @@ def pending_deployment(rt: runtime.Runtime, scope: location.Scope) -> str:
     return "addon cloud-config: still to be deployed with the new data"
 
 
-def configured_cas() -> frozenset[str]:
-    """Return the CAs that new machines trust.
-
-    :raises NotConfigured: a file that the options name can't be read
-    """
-    return frozenset(
-        each
-        for _, text in operator_files.trusted_cas()
-        for each in encoding.readable_pem_certificates(text)
-    )
-
-
-def outdated_nodes(
-    rt: runtime.Runtime,
-    scope: location.Scope,
-    cas: frozenset[str] | None = None,
-) -> str:
+def outdated_nodes(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return whether a cluster needs an upgrade for new CAs; empty: no.
 
     A refresh leaves the CAs of machines alone: others would replace them all.
 
-    :param cas: the result of :func:`configured_cas`
+    :raises NotConfigured: a file that the options name can't be read
     """
     wanted = releases.read_or_adopt(rt, scope).desired
     if wanted is None:
         return ""
-    missing = (configured_cas() if cas is None else cas) - set(
-        _trusted_cas(wanted.values)
-    )
+    configured = {
+        each
+        for _, text in operator_files.trusted_cas()
+        for each in encoding.readable_pem_certificates(text)
+    }
+    missing = configured.difference(_trusted_cas(wanted.values))
     return _OLD_NODES if missing else ""
 
 
@@ -395,7 +335,7 @@ def _changed_cas(
         )
     old = set(encoding.readable_pem_certificates(old_bundle))
     # Public CAs come and go with each update of a host.
-    new = set(private_cas(access)) - old
+    new = configured - operator_files.public_cas() - old
     if new:
         yield f"CAs: {len(new)} are new"
     elif configured <= operator_files.public_cas() and not configured & old:

@@ -23,20 +23,10 @@ Scope: TypeAlias = tuple[str, str]
 
 OK = "ok"
 ABSENT = "not on its management cluster"
-ORPHAN = "orphan"
-#: An orphan in a namespace without the label of a region.
-UNMARKED = (
-    "orphan, or another Magnum's: its namespace is not marked, set "
-    "[capi_helm] region_name in each"
-)
+#: A namespace without a region may be another Magnum's.
+ORPHAN = "orphan, or a cluster of another Magnum"
 #: A state that begins with this names the error.
 UNREACHABLE = "unreachable"
-STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
-#: The health poll saw it. No machine can be made without a credential.
-REFUSED = (
-    "warning: credential refused, or gone: magnum-capi-helm cluster "
-    "credentials gives the cluster another one"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,11 +39,9 @@ class Row:
     :param identity: of its management cluster; empty: not recorded
     :param recorded_name: of its management cluster, of several
     :param leaving: whether it is being deleted
-    :param user: the ID of its owner in Keystone
     :param changed: when Magnum last wrote it, seconds since 1970
     :param refused: whether Keystone refuses its application credential; None:
         not tried
-    :param warning: the warnings of its health; empty: none
     """
 
     name: str
@@ -66,10 +54,8 @@ class Row:
     identity: str = ""
     recorded_name: str = ""
     leaving: bool = False
-    user: str = ""
     changed: float = 0.0
     refused: bool | None = None
-    warning: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,22 +64,15 @@ class Release:
 
     :param cluster: its Cluster, of which the metadata is enough
     :param newest: its newest revision that was not superseded
-    :param chart: the chart's version; empty: not known
-    :param stale: whether it has another way to the cloud than new ones get
-    :param behind: changes that its machines get with its next upgrade, in a
-        line; empty: none
-    :param unmarked: whether its namespace has no label of a region
-    :param owner: the ID of the user whose credential it has; empty: not
-        recorded; None: it can't be read
     """
 
     cluster: view.Object | None = None
     newest: view.Revision | None = None
-    chart: str = ""
-    stale: bool = False
-    behind: str = ""
-    unmarked: bool = False
-    owner: str | None = ""
+
+    @property
+    def chart(self) -> str:
+        """Return the chart's version; empty: no Cluster tells."""
+        return view.chart_version(self.cluster)
 
     @property
     def revision(self) -> str:
@@ -142,7 +121,7 @@ class Line:
     @property
     def orphan(self) -> bool:
         """Return whether Magnum has no cluster for it."""
-        return self.state in (ORPHAN, UNMARKED)
+        return self.state == ORPHAN
 
 
 def compare(
@@ -232,15 +211,8 @@ def _state(row: Row, location: ManagementCluster | None) -> str:
         if row.status == "CREATE_IN_PROGRESS":
             return "drift: still to be installed"
         return ABSENT
-    if why := _difference(row, release):
-        return f"drift: {why}"
-    if row.refused:
-        return REFUSED
-    if release.stale:
-        return STALE
-    if release.behind:
-        return f"stale: {release.behind}"
-    return f"warning: {row.warning}" if row.warning else OK
+    why = _difference(row, release)
+    return f"drift: {why}" if why else OK
 
 
 def _difference(row: Row, release: Release) -> str:
@@ -289,5 +261,5 @@ def _unexpected(
                 release=scope[1],
                 chart=release.chart,
                 revision=release.revision,
-                state=UNMARKED if release.unmarked else ORPHAN,
+                state=ORPHAN,
             )

@@ -61,9 +61,10 @@ ROWS = (
     ),
 )
 DEPLOYED = inventory.Release(
-    cluster={"metadata": {"name": "x"}},
+    cluster={
+        "metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}
+    },
     newest=view.Revision(1, "deployed"),
-    chart="0.27.0",
 )
 PLANES = (
     inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED, LOST: DEPLOYED}),

@@ -9,8 +9,11 @@ import base64
 import certifi
 
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cli import refreshed
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class TrustTest(refreshed.RefreshTestCase):
@@ -41,6 +44,13 @@ class TrustTest(refreshed.RefreshTestCase):
             },
             self.refresh(),
         )
+
+    def test_the_release_tells_it_without_a_desired_state(self) -> None:
+        self.trust(refreshed.ca("new"))
+        self.refresh("--apply")
+        name = names.desired_state(base.RELEASE)
+        self.server.delete(kinds.SECRET, base.NAMESPACE, name)
+        self.assertIn("still trust the old CA", self.refresh()["Detail"])
 
     def test_an_expired_one_is_not_kept(self) -> None:
         self.trust(refreshed.ca("old"), refreshed.ca("gone", days=-1))
@@ -85,8 +95,7 @@ class TrustTest(refreshed.RefreshTestCase):
         public = encoding.pem_certificates(certifi.contents())
         few = base64.b64encode("".join(public[:3]).encode()).decode()
         self.patch(data={"cacert": few})
-        self.assertEqual("would change", self.refresh()["Result"])
-        self.refresh("--apply")
+        self.assertEqual("nothing to do", self.refresh("--apply")["Result"])
         self.assertEqual(few, self.secret()["data"]["cacert"])
 
     def test_a_bundle_that_is_none_is_refused(self) -> None:

@@ -9,7 +9,6 @@ import base64
 import yaml
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.credentials import cloud_secret
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import addon
@@ -56,22 +55,6 @@ class RefreshTest(refreshed.RefreshTestCase):
         old["clouds"]["openstack"]["auth"]["auth_url"] = ELSEWHERE
         self.assertEqual(old, yaml.safe_load(self.data("clouds.yaml")))
         self.assertEqual("nothing to do", self.refresh("--apply")["Result"])
-
-    def test_an_older_secret_gets_the_note_and_nothing_else(self) -> None:
-        self.patch(metadata={"annotations": {cloud_secret.ANNOTATION: None}})
-        self.assertEqual(
-            {
-                "Result": "would change",
-                "Detail": "only the record of the cloud that its data is for",
-            },
-            self.refresh(),
-        )
-        self.refresh("--apply")
-        meta, data = (self.secret()[key] for key in ("metadata", "data"))
-        self.assertEqual(self.before["data"], data)
-        self.assertEqual(
-            self.before["metadata"]["annotations"], meta["annotations"]
-        )
 
     def test_a_url_without_its_version_is_the_same(self) -> None:
         text = self.data("clouds.yaml").replace(

@@ -11,11 +11,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.unit.cli import listed
 from magnum_capi_helm.tests.unit.lifecycle import base
 
-#: What is said where nothing tells whose a namespace is.
-UNMARKED = (
-    "orphan, or another Magnum's: its namespace is not marked, set "
-    "[capi_helm] region_name in each"
-)
+ORPHAN = "orphan, or a cluster of another Magnum"
 
 
 class OrphansTest(listed.ListTestCase):
@@ -31,7 +27,7 @@ class OrphansTest(listed.ListTestCase):
             "Chart": "0.27.0",
             "Kubernetes": "",
             "Revision": "deployed",
-            "State": UNMARKED,
+            "State": ORPHAN,
         }
         self.assertEqual((1, [orphan]), listed.run())
 
@@ -41,9 +37,9 @@ class OrphansTest(listed.ListTestCase):
             # in the namespace, in the configuration, orphans
             ("west", "east", []),
             ("west", "", []),
-            ("east", "east", ["orphan"]),
-            (None, "east", [UNMARKED]),
-            (None, "", [UNMARKED]),
+            ("east", "east", [ORPHAN]),
+            (None, "east", [ORPHAN]),
+            (None, "", [ORPHAN]),
         )
         for owner, region, _ in rows:
             conf.CONF.set_override("region_name", region, "capi_helm")
@@ -91,7 +87,7 @@ class OrphansTest(listed.ListTestCase):
     def test_orphans_alone(self) -> None:
         self.assertEqual((0, []), listed.run("--orphans"))
         self.forget()
-        self.assertEqual([(base.RELEASE, UNMARKED)], self.states("--orphans"))
+        self.assertEqual([(base.RELEASE, ORPHAN)], self.states("--orphans"))
         # What nobody can see now, is not nothing.
         self.management.unreachable()
         self.assertEqual(1, listed.run("--orphans")[0])

@@ -28,11 +28,12 @@ def cluster(fingerprint: str | None = "v1-f", **meta: Any) -> dict[str, Any]:
     annotations = {"magnum.openstack.org/intent": fingerprint}
     if fingerprint is None:
         annotations = {}
-    return {"metadata": {"annotations": annotations, **meta}}
+    labels = {"helm.sh/chart": "openstack-cluster-0.27.0"}
+    return {"metadata": {"annotations": annotations, "labels": labels, **meta}}
 
 
 FOUND = inventory.Release(
-    cluster=cluster(), newest=view.Revision(2, "deployed"), chart="0.27.0"
+    cluster=cluster(), newest=view.Revision(2, "deployed")
 )
 A = inventory.ManagementCluster("a", "id-a", {SCOPE: FOUND})
 EMPTY_A = inventory.ManagementCluster("a", "id-a")

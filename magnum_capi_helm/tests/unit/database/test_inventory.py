@@ -63,56 +63,6 @@ RELEASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
 }
 
-_REFUSED = (
-    "warning: credential refused, or gone: magnum-capi-helm cluster "
-    "credentials gives the cluster another one"
-)
-_STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
-_EXPIRES = "warning: certificates: they expire"
-_FAILED = {"newest": view.Revision(3, "failed")}
-
-#: What differs in the row and in the release -> the one state that is told.
-GRAVEST: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "its credential works": ({"refused": False}, {}, "ok"),
-    "its credential is refused": ({"refused": True}, {}, _REFUSED),
-    "a drift is graver": (
-        {"refused": True},
-        _FAILED,
-        "drift: revision 3 is failed",
-    ),
-    "the way to the cloud matters less": (
-        {"refused": True},
-        {"stale": True},
-        _REFUSED,
-    ),
-    "certificates matter less": (
-        {"refused": True, "warning": "certificates: they expire"},
-        {},
-        _REFUSED,
-    ),
-    "certificates matter less than the way to the cloud": (
-        {"warning": "certificates: they expire"},
-        {"stale": True},
-        _STALE,
-    ),
-    "its machines lag": (
-        {"warning": "certificates: they expire"},
-        {"behind": "nodes are old"},
-        "stale: nodes are old",
-    ),
-    "its machines lag, and so does its Secret": (
-        {},
-        {"behind": "nodes are old", "stale": True},
-        _STALE,
-    ),
-    "certificates expire": (
-        {"warning": "certificates: they expire"},
-        {},
-        _EXPIRES,
-    ),
-    "it is being deleted": ({"refused": True, "leaving": True}, {}, "ok"),
-}
-
 #: What differs in the row, and all management clusters -> for each line, the
 #: management cluster and the state.
 PLACES: dict[
@@ -240,16 +190,6 @@ class InventoryTest(base.BaseTestCase):
                 found = dataclasses.replace(FOUND, **change)
                 plane = dataclasses.replace(A, releases={SCOPE: found})
                 (line,) = self.compare(ROW, plane)
-                self.assertEqual(state, line.state)
-
-    def test_of_several_troubles_the_gravest_is_told(self) -> None:
-        for case, (row, found, state) in GRAVEST.items():
-            with self.subTest(case):
-                there = {SCOPE: dataclasses.replace(FOUND, **found)}
-                (line,) = self.compare(
-                    dataclasses.replace(ROW, **row),
-                    dataclasses.replace(A, releases=there),
-                )
                 self.assertEqual(state, line.state)
 
     def test_a_row_is_looked_for_where_its_cluster_was_made(self) -> None:

@@ -45,8 +45,8 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.lifecycle import plans
 from magnum_capi_helm.lifecycle import rotate_ca
-from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
@@ -303,7 +303,7 @@ def _remove_machines(
     objects = reads.complete(rt.management, scope, reads.MACHINES).decode()
     if not objects.machines:
         return ""
-    rotation_machines.remove_hook(operation, objects.machines)
+    plans.remove_hook(operation, objects.machines)
     faults.ask(rt, scope, objects)
     objects = faults.added(rt, scope, objects)
     waiting = machine_status.remaining(objects.machines, objects)

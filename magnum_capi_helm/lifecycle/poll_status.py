@@ -41,9 +41,9 @@ from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.lifecycle import observed_state
+from magnum_capi_helm.lifecycle import plans
 from magnum_capi_helm.lifecycle import resize
 from magnum_capi_helm.lifecycle import rotate_ca
-from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
@@ -203,7 +203,7 @@ def reconcile(operation: operations.Operation) -> None:
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
-        rotation_machines.remove_hook(operation, state.view.machines)
+        plans.remove_hook(operation, state.view.machines)
         decided = decision.decide(state.facts(held=False))
         _log(operation, decided)
         if not decided.lease:

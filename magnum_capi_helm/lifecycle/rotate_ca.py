@@ -43,8 +43,8 @@ from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
+from magnum_capi_helm.lifecycle import plans
 from magnum_capi_helm.lifecycle import release_change
-from magnum_capi_helm.lifecycle import rotation_machines
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
@@ -269,7 +269,7 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
         LOG.warning(text, held.row.uuid, ca_rotation.NAME)
         _forget(held, rotation)
         return False
-    left = rotation_machines.left(state.view, rotation)
+    left = plans.left(state.view, rotation)
     if rotation.machines is not None and not left:
         if rotation.step + 1 == len(ca_rotation.STEPS):
             _end(held, rotation)
@@ -285,8 +285,8 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
         _show(held, state, rotation)
         _begin(held, rotation)
         return True
-    rotation_machines.replace(held, state.view, left)
-    progress = rotation.step, *map(rotation_machines.uid, left)
+    plans.replace(held, state.view, left)
+    progress = rotation.step, *map(plans.uid, left)
     if not observed_state.is_stuck(held, "rotation", progress):
         _show(held, state, rotation)
     elif rows.in_progress(held.row.status):
@@ -353,8 +353,8 @@ def _begin(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     live = rt.snapshots.read(held.scope).decode()
     machines = tuple(
         map(
-            rotation_machines.uid,
-            rotation_machines.machines_of(live, rotation),
+            plans.uid,
+            plans.machines_of(live, rotation),
         )
     )
     rotation = dataclasses.replace(rotation, machines=machines)
@@ -529,7 +529,7 @@ def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
 def _keep_machines(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     """Let Cluster API replace no machine for a rotation any more."""
     live = held.runtime.snapshots.read(held.scope).decode()
-    for kind, owner in rotation_machines.owners(live):
+    for kind, owner in plans.owners(live):
         begun = kind is kinds.CONTROL_PLANE or rotation.step
         if owner and begun and replacement.renewal_time(owner):
             held.runtime.management.patch(

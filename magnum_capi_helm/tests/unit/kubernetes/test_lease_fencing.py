@@ -53,7 +53,7 @@ _WITHOUT_LEASE = {
     "lifecycle/resize.py": [
         "marks and counts of autoscaled groups",
     ],
-    "lifecycle/rotation_machines.py": [
+    "lifecycle/plans.py": [
         "the hook waits for nobody",
     ],
     "management_clusters/identity.py": [

@@ -41,93 +41,63 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import copy
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import plan
 
-#: Key in the Secret of the desired state.
-KEY = "ca-rotation.json.gz"
-#: ``status_reason`` begins with it.
-NAME = "CA rotation"
-
-TRUST, SIGN, DROP = "trust", "sign", "drop"
-
-
-class Step(NamedTuple):
-    """A step of a rotation: the machines of one role are replaced."""
-
-    phase: str
-    control_plane: bool
-    text: str
-
-
-STEPS = (
-    Step(TRUST, True, "the control plane gets to trust both CAs"),
-    Step(TRUST, False, "workers get to trust both CAs"),
-    Step(SIGN, True, "the control plane gets certificates of the new CA"),
-    Step(SIGN, False, "workers get certificates of the new CA"),
-    Step(DROP, True, "the control plane forgets the old CA"),
-    Step(DROP, False, "workers forget the old CA"),
-)
-#: From here on there is no way back, and the bridge has to be valid.
-FIRST_SIGNING = STEPS[2]
+TRUST, SIGN, DROP = _PHASES = ("trust", "sign", "drop")
+#: Index of the first step without a way back; the bridge has to be valid.
+FIRST_SIGNING = 2
 
 
 @dataclasses.dataclass(frozen=True)
-class Rotation:
-    """A rotation that was accepted and has not ended.
+class Rotation(plan.Plan):
+    """A rotation.
 
     :param old: purpose -> trusted certificates, or public keys, before it
     :param new: purpose -> certificate, or public key, and private key
     :param bridge: certificate that makes new clients trust old API servers
     :param references: fields of the row from the phase sign on
     :param certificates: references that Magnum's row loses by then
-    :param step: index in :data:`STEPS`
-    :param machines: UIDs of the machines that the step replaces; None: the
-        step has still to begin
     """
+
+    KEY = "ca-rotation.json.gz"
+    NAME = "CA rotation"
+    WAY_BACK = (
+        f"An operator can take it back before its step {FIRST_SIGNING + 1}"
+    )
+    STEPS = (
+        plan.Step(True, "the control plane gets to trust both CAs"),
+        plan.Step(False, "workers get to trust both CAs"),
+        plan.Step(True, "the control plane gets certificates of the new CA"),
+        plan.Step(False, "workers get certificates of the new CA"),
+        plan.Step(True, "the control plane forgets the old CA"),
+        plan.Step(False, "workers forget the old CA"),
+    )
 
     old: Mapping[str, str]
     new: Mapping[str, Sequence[str]] = dataclasses.field(repr=False)
     bridge: str
     references: Mapping[str, str]
     certificates: Sequence[str]
-    step: int = 0
-    machines: Sequence[str] | None = None
 
     @property
-    def now(self) -> Step:
-        """The step that is next, or goes on."""
-        return STEPS[self.step]
-
-    @property
-    def text(self) -> str:
-        """The step in words, for ``status_reason``."""
-        return f"{NAME}, step {self.step + 1} of {len(STEPS)}: {self.now.text}"
+    def phase(self) -> str:
+        """The phase of the step; each phase has two."""
+        return _PHASES[self.step // 2]
 
     def secret_data(self, purpose: str) -> dict[str, str]:
         """Return the data of a CA's Secret in this phase, in base64."""
         old, (new, key) = self.old[purpose], self.new[purpose]
-        if self.now.phase == TRUST:
+        if self.phase == TRUST:
             return {"tls.crt": encoding.encode(bundle(old, new))}
-        kept = [new, old] if self.now.phase == SIGN else [new]
+        kept = [new, old] if self.phase == SIGN else [new]
         return {
             "tls.crt": encoding.encode(bundle(*kept)),
             "tls.key": encoding.encode(key),
         }
-
-    def stored(self) -> dict[str, str]:
-        """Return the key of the Secret, with its content."""
-        return {KEY: encoding.pack(dataclasses.asdict(self))}
-
-
-def from_secret(data: Mapping[str, str]) -> Rotation | None:
-    """Return the rotation of a Secret; None: there is none.
-
-    :raises Exception: one of :data:`encoding.DAMAGED`
-    """
-    return Rotation(**encoding.unpack(data[KEY])) if KEY in data else None
 
 
 def bundle(*pems: str) -> str:

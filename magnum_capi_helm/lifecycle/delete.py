@@ -46,7 +46,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import plans
-from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
@@ -140,7 +139,7 @@ def _step(operation: operations.Operation) -> str:
         if waiting := _remove(operation):
             return waiting
         server_groups.delete(rt.management, scope)
-        rotate_ca.delete_certificates(operation)
+        plans.discard(operation)
         _remove_secrets(operation)
         certificates.delete_forgotten(operation.context, cluster)
         # Another conductor that finds nothing from here on reads this.

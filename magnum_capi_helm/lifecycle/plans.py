@@ -1,51 +1,287 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The machines that a step of a CA rotation replaces.
+"""Take the steps of a plan; see ``model/plan.py``.
 
-Earlier builds of version 2.0 set a hook on them, with which Cluster API waited
-for Magnum before it deleted a machine. No machine waits for Magnum any more,
-and the hook is removed where it is left.
+1. A request stores the plan in the Secret of the desired state. Polls go on
+   from there, each time that they find the cluster complete, under the Lease.
+2. Begin a step: the kind of the plan writes what new machines need. Then the
+   machines of the step's role are noted. Whatever a conductor did before it
+   died is done once more.
+3. ``rolloutAfter`` of the KubeadmControlPlane, or of MachineDeployments, lets
+   Cluster API replace the noted machines. When they are gone, and the cluster
+   is complete, the step has ended.
+4. After the last step the Cluster gets the number of the plan, and the Secret
+   loses the plan. A plan that is not newer came back with a restored or late
+   Secret, and is dropped.
+
+The Cluster has the step in words, where polls read it without the Secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import contextlib
+import dataclasses
 import time
+from typing import Any, Protocol
+
+from oslo_log import log
 
 from magnum_capi_helm.chart import ca_rotation
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import observed_state
+from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.model import call
+from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
+LOG = log.getLogger(__name__)
+
+#: Annotation of the Cluster: the step of the plan that goes on, in words.
+_STEP = "magnum.openstack.org/plan"
 #: Seconds by which the API server's clock may be ahead of Cluster API's.
 _AHEAD = 60.0
 _HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
 
 
-def machines_of(
-    live: view.View, rotation: ca_rotation.Rotation
-) -> list[view.Object]:
+class Kind(Protocol):
+    """What differs between kinds of plans; a module with these functions."""
+
+    def has_ended(self, release: releases.Release, plan: Any) -> bool:
+        """Return whether a plan is the copy of one that has ended."""
+
+    def begin(self, held: holding.Held, plan: Any) -> Any:
+        """Write what new machines of a step need, and return the plan.
+
+        :raises CapiHelmError: not now; the next poll begins once more
+        """
+
+    def next_step(self, plan: Any) -> Any:
+        """Return a plan whose step has ended, at the step that follows."""
+
+    def end_mark(self, plan: Any) -> dict[str, str]:
+        """Return the annotation of the Cluster by which it has ended."""
+
+    def discard(self, context: Any, row: Any, plan: Any) -> None:
+        """Delete what a plan that is forgotten has elsewhere."""
+
+    def planned_without(
+        self, release: releases.Release, plan: Any
+    ) -> desired_state.DesiredState:
+        """Return the desired state without a plan.
+
+        :raises NotSupported: there is no way back
+        """
+
+    def take_back(
+        self, held: holding.Held, plan: Any, accept: Callable[[], None]
+    ) -> None:
+        """Undo what a plan did.
+
+        :param accept: accepts the desired state without the plan; nothing is
+            written before it
+        """
+
+
+_KINDS: dict[type[plans.Plan], Kind] = {ca_rotation.Rotation: rotate_ca}
+
+
+def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
+    """Take or begin the next step of a plan, if there is one.
+
+    :param state: of a cluster that is complete otherwise
+    :returns: whether it goes on
+    :raises CapiHelmError: not now; the next poll tries again
+    """
+    plan = state.stored and state.stored.plan
+    if not plan:
+        return False
+    kind, uuid = _KINDS[type(plan)], held.row.uuid
+    if kind.has_ended(held, plan):
+        text = "cluster %s: a stored %s has ended before, and is dropped"
+        LOG.warning(text, uuid, plan.NAME)
+        _forget(held, plan)
+        return False
+    left = _left(state.view, plan)
+    if plan.machines is not None and not left:
+        if plan.is_last:
+            _end(held, plan)
+            LOG.info("cluster %s: %s is complete", uuid, plan.NAME)
+            return False
+        plan = kind.next_step(plan)
+        held.patch_stored(plan.stored())
+    if plan.machines is None:
+        _show(held, state, plan)
+        _begin(held, kind, plan)
+    else:
+        _replace(held, state.view, left)
+        _show_progress(held, state, plan, left)
+    return True
+
+
+def _begin(held: holding.Held, kind: Kind, plan: plans.Plan) -> None:
+    plan = kind.begin(held, plan)
+    live = held.runtime.snapshots.read(held.scope).decode()
+    machines = tuple(map(_uid, _machines_of(live, plan)))
+    plan = dataclasses.replace(plan, machines=machines)
+    held.patch_stored(plan.stored())
+    LOG.info("cluster %s: %s", held.row.uuid, plan.text)
+
+
+def _show_progress(
+    held: holding.Held,
+    state: observed_state.ObservedState,
+    plan: plans.Plan,
+    left: list[view.Object],
+) -> None:
+    """Show the step, or fail an operation that replaces no more machines."""
+    progress = plan.step, *map(_uid, left)
+    if not observed_state.is_stuck(held, "plan", progress):
+        _show(held, state, plan)
+    elif rows.in_progress(held.row.status):
+        shown = ", ".join(map(view.name_of, left[:3]))
+        reason = f"{plan.text}: still to be replaced: {shown}"
+        reason = f"{observed_state.LATE}{reason}"
+        held.save_failed(state.nodegroups, reason, state.verdict)
+
+
+def _show(
+    held: holding.Held, state: observed_state.ObservedState, plan: plans.Plan
+) -> None:
+    """Note the step in the row, and on the Cluster, where polls find it."""
+    text = plan.text
+    if _step_of(state.view) != text:
+        change = {"metadata": {"annotations": {_STEP: text}}}
+        held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
+    held.row.status_reason = text
+    status_writer.save_unfinished(held.row)
+
+
+def _step_of(objects: view.View) -> str:
+    return view.annotations_of(objects.cluster).get(_STEP, "")
+
+
+def with_step(
+    objects: view.View, verdict: cluster_status.Verdict
+) -> cluster_status.Verdict:
+    """Return a verdict whose reason names the step of a plan, if any."""
+    parts = filter(None, (_step_of(objects), verdict.reason))
+    return dataclasses.replace(verdict, reason=": ".join(parts))
+
+
+def _end(held: holding.Held, plan: plans.Plan) -> None:
+    """Note that a plan has ended; then forget it."""
+    notes = {**_KINDS[type(plan)].end_mark(plan), _STEP: None}
+    change = {"metadata": {"annotations": notes}}
+    held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
+    _forget(held, plan)
+
+
+def _forget(held: holding.Held, plan: plans.Plan) -> None:
+    held.patch_stored({plan.KEY: None})
+    _KINDS[type(plan)].discard(held.context, held.row, plan)
+
+
+def discard(operation: operations.Operation) -> None:
+    """Delete what a plan has elsewhere, with the cluster."""
+    try:
+        # The desired state may be of a newer version of the driver.
+        plan = releases.read_plan(operation.runtime, operation.scope)
+    except errors.ManagementError as error:
+        if error.retriable:
+            raise
+        # What is damaged keeps no deletion.
+        LOG.warning("cluster %s: %s", operation.cluster.uuid, error)
+        return
+    if plan:
+        kind = _KINDS[type(plan)]
+        kind.discard(operation.context, operation.cluster, plan)
+
+
+def planned_without(
+    release: releases.Release,
+) -> desired_state.DesiredState | None:
+    """Return the desired state without a plan; None: there is no plan.
+
+    :raises NotSupported: there is no way back
+    """
+    plan = _going_on(release)
+    if plan is None:
+        return None
+    return _KINDS[type(plan)].planned_without(release, plan)
+
+
+def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
+    """Accept the result of :func:`planned_without`, and forget the plan.
+
+    If the conductor dies meanwhile, the plan goes on from its first step.
+
+    :returns: False: there is no plan
+    """
+    plan = _going_on(held)
+    if plan is None:
+        return False
+
+    def accept() -> None:
+        _keep_machines(held, plan)
+        again = dataclasses.replace(plan, step=0, machines=None)
+        version = held.patch_stored(again.stored(), desired.version)
+        held.row.status_reason = None
+        accepted = dataclasses.replace(desired, version=version)
+        release_change.accept(held, accepted)
+
+    _KINDS[type(plan)].take_back(held, plan, accept)
+    _end(held, plan)
+    LOG.info("cluster %s: %s is taken back", held.row.uuid, plan.NAME)
+    return True
+
+
+def _going_on(release: releases.Release) -> plans.Plan | None:
+    plan = releases.read_plan(release.runtime, release.scope)
+    if plan and _KINDS[type(plan)].has_ended(release, plan):
+        return None
+    return plan
+
+
+def _keep_machines(held: holding.Held, plan: plans.Plan) -> None:
+    """Let Cluster API replace no machine for a plan any more."""
+    live = held.runtime.snapshots.read(held.scope).decode()
+    roles = {step.control_plane for step in plan.STEPS[: plan.step + 1]}
+    for kind, owner in _owners(live):
+        begun = (kind is kinds.CONTROL_PLANE) in roles
+        if owner and begun and replacement.renewal_time(owner):
+            patch = replacement.renewal_patch(owner, None)
+            management = held.runtime.management
+            management.patch(kind, held.namespace, view.name_of(owner), patch)
+
+
+def _machines_of(live: view.View, plan: plans.Plan) -> list[view.Object]:
     """Return all machines of the step's role."""
     return [
         each
         for each in live.machines
         if (view.CONTROL_PLANE_LABEL in view.labels_of(each))
-        is rotation.now.control_plane
+        is plan.now.control_plane
     ]
 
 
-def left(live: view.View, rotation: ca_rotation.Rotation) -> list[view.Object]:
+def _left(live: view.View, plan: plans.Plan) -> list[view.Object]:
     """Return the machines that a step has still to replace."""
-    old = rotation.machines or ()
-    return [e for e in machines_of(live, rotation) if uid(e) in old]
+    old = plan.machines or ()
+    return [e for e in _machines_of(live, plan) if _uid(e) in old]
 
 
-def replace(
+def _replace(
     held: holding.Held, live: view.View, left: list[view.Object]
 ) -> None:
     """Let Cluster API replace the machines that are left, once.
@@ -54,10 +290,10 @@ def replace(
     replaced others. Otherwise it is the API server's, less a minute: from then
     on the step has its time to make progress.
     """
-    management, uids = held.runtime.management, set(map(uid, left))
-    for kind, owner in owners(live):
+    management, uids = held.runtime.management, set(map(_uid, left))
+    for kind, owner in _owners(live):
         mine = [each for each in live.machines if _owns(owner, each)]
-        old = [view.created_at(each) for each in mine if uid(each) in uids]
+        old = [view.created_at(each) for each in mine if _uid(each) in uids]
         if owner is None or not old:
             continue
         after = max(old) + 1
@@ -70,7 +306,7 @@ def replace(
         management.patch(kind, held.namespace, view.name_of(owner), patch)
 
 
-def owners(live: view.View) -> list[tuple[kinds.Kind, view.Object | None]]:
+def _owners(live: view.View) -> list[tuple[kinds.Kind, view.Object | None]]:
     return [
         (kinds.CONTROL_PLANE, live.control_plane),
         *((kinds.MACHINE_DEPLOYMENT, each) for each in live.deployments),
@@ -85,7 +321,7 @@ def _owns(owner: view.Object | None, machine: view.Object) -> bool:
     return group == view.name_of(owner)
 
 
-def uid(machine: view.Object) -> str:
+def _uid(machine: view.Object) -> str:
     return str(view.metadata_of(machine).get("uid", ""))
 
 
@@ -94,6 +330,9 @@ def remove_hook(
     operation: operations.Operation, machines: Iterable[view.Object]
 ) -> None:
     """Let machines go, unless the management cluster is frozen.
+
+    Earlier builds of version 2.0 set a hook, with which Cluster API waited for
+    Magnum before it deleted a machine.
 
     :raises ManagementError: a hook may be left; the next poll tries again
     """

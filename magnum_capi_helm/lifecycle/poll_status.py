@@ -43,7 +43,6 @@ from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import plans
 from magnum_capi_helm.lifecycle import resize
-from magnum_capi_helm.lifecycle import rotate_ca
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
@@ -254,7 +253,7 @@ def _save_facts(state: observed_state.ObservedState) -> None:
 
     :raises ManagementError: the progress could not be saved
     """
-    verdict = rotate_ca.with_step(state.view, state.verdict)
+    verdict = plans.with_step(state.view, state.verdict)
     status_writer.save_facts(state.row, state.nodegroups, verdict)
     mark, before = state.new_mark, view.metadata_of(state.view.cluster)
     if mark is None:
@@ -333,8 +332,8 @@ def failure_was_shown(release: releases.Release, row: Any) -> bool:
 
 
 def _finish(held: holding.Held, state: observed_state.ObservedState) -> None:
-    """Take the next step of a rotation, or write COMPLETE."""
-    if not rotate_ca.advance(held, state):
+    """Take the next step of a plan, or write COMPLETE."""
+    if not plans.advance(held, state):
         _complete(held, state)
 
 
@@ -365,7 +364,7 @@ def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
 
 
 def _give_up(held: holding.Held, state: observed_state.ObservedState) -> None:
-    verdict = rotate_ca.with_step(state.view, state.verdict)
+    verdict = plans.with_step(state.view, state.verdict)
     reason = f"{observed_state.LATE}{verdict.reason}"
     _save_failed(held, state, reason, verdict)
 

@@ -21,7 +21,6 @@ import functools
 import time
 from typing import Any
 
-from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
@@ -40,12 +39,6 @@ from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
-
-IN_ROTATION = (
-    f"the cluster is in a {ca_rotation.NAME}: let it end first. If it is not "
-    "UPDATE_IN_PROGRESS, a resize to the present count continues it. An "
-    "operator can take it back before its step 3"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,8 +120,8 @@ def read(release: releases.Release) -> Current:
     """Read a cluster before its change.
 
     :param release: with a settled row, if it is read under the Lease
-    :raises NotSupported: helm has not installed the release yet, the CAs are
-        being rotated, or the stored state is older than the release
+    :raises NotSupported: helm has not installed the release yet, a plan goes
+        on, or the stored state is older than the release
     """
     row = release.cluster
     rows_now, nodegroups = rows.read(row)
@@ -139,9 +132,13 @@ def read(release: releases.Release) -> Current:
             "until it is complete"
         )
     stored = release.stored(revisions)
-    if stored.rotation:
+    if plan := stored.plan:
         # Its machines need values that others would not have.
-        raise errors.NotSupported(IN_ROTATION)
+        raise errors.NotSupported(
+            f"the cluster is in a {plan.NAME}: let it end first. If it is not "
+            "UPDATE_IN_PROGRESS, a resize to the present count continues it. "
+            f"{plan.WAY_BACK}"
+        )
     desired = stored.planned(row, rows_now, revisions)
     template_guard.check_current(release, desired, revisions)
     named = rows_now.known_as(set(items_by_name(desired.values)))

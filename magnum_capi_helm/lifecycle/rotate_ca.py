@@ -9,17 +9,10 @@
 3. Under the Lease, save UPDATE_IN_PROGRESS, and store the rotation in the
    Secret of the desired state. Then save a reference to both CAs: a kubeconfig
    from then on works until the old CA is dropped.
-4. Each poll that finds the cluster complete takes the next step of
-   ``chart/ca_rotation.py``, under the Lease: write the CA Secrets, then note
-   the machines of that role. Whatever a conductor did before it died is
-   written once more.
-5. ``rolloutAfter`` of the KubeadmControlPlane, or of MachineDeployments, lets
-   Cluster API replace the noted machines. When they are gone, and the cluster
-   is complete, the step has ended.
-6. After the last step the Cluster gets the time at which Magnum made the CAs.
-   Then the rotation is forgotten, and the old certificates are deleted from
-   Magnum's store. A rotation that is not newer came back with a restored or
-   late Secret, and is dropped.
+4. The rotation is a plan (``plans.py``) of the steps in
+   ``chart/ca_rotation.py``; each of them begins with CA Secrets.
+5. After the last step the Cluster gets the time at which Magnum made the CAs,
+   and the old certificates are deleted from Magnum's store.
 
 In the phase trust an operator can take a rotation back (``rollback.py``).
 """
@@ -43,7 +36,6 @@ from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
-from magnum_capi_helm.lifecycle import plans
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
@@ -54,8 +46,6 @@ from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
-from magnum_capi_helm.status import cluster as cluster_status
-from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -69,8 +59,6 @@ _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 #: Annotation of the Cluster: when the CAs of the last rotation that ended, or
 #: was taken back, were made.
 _ENDED = "magnum.openstack.org/ca-rotation"
-#: Annotation of the Cluster: the step of the rotation that goes on, in words.
-_STEP = "magnum.openstack.org/ca-rotation-step"
 
 
 def rotate(operation: operations.Operation) -> None:
@@ -158,7 +146,7 @@ def _store(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
         held.patch_stored(rotation.stored())
     except errors.CapiHelmError as error:
         try:
-            held.patch_stored({ca_rotation.KEY: None})
+            held.patch_stored({rotation.KEY: None})
         except errors.CapiHelmError:
             raise _MayBeStoredError(str(error)) from error
         raise
@@ -254,75 +242,17 @@ def _trusted(held: holding.Held, purpose: str) -> str:
     return base64.b64decode(data["tls.crt"]).decode()
 
 
-def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
-    """Take or begin the next step of a rotation, if there is one.
+def next_step(rotation: ca_rotation.Rotation) -> ca_rotation.Rotation:
+    """Return a rotation at the step that follows.
 
-    :param state: of a cluster that is complete otherwise
-    :returns: whether it goes on
-    :raises CapiHelmError: not now; the next poll tries again
+    That is the first step if the bridge ends soon: in the phase sign old API
+    servers are trusted by the bridge alone.
     """
-    rotation = state.stored and state.stored.rotation
-    if not rotation:
-        return False
-    if _has_ended(held, rotation):
-        text = "cluster %s: a stored %s has ended before, and is dropped"
-        LOG.warning(text, held.row.uuid, ca_rotation.NAME)
-        _forget(held, rotation)
-        return False
-    left = plans.left(state.view, rotation)
-    if rotation.machines is not None and not left:
-        if rotation.step + 1 == len(ca_rotation.STEPS):
-            _end(held, rotation)
-            text = "cluster %s: %s is complete"
-            LOG.info(text, held.row.uuid, ca_rotation.NAME)
-            return False
-        step = rotation.step + 1
-        rotation = dataclasses.replace(rotation, step=step, machines=None)
-        if rotation.now == ca_rotation.FIRST_SIGNING:
-            rotation = _with_lasting_bridge(rotation)
-        held.patch_stored(rotation.stored())
-    if rotation.machines is None:
-        _show(held, state, rotation)
-        _begin(held, rotation)
-        return True
-    plans.replace(held, state.view, left)
-    progress = rotation.step, *map(plans.uid, left)
-    if not observed_state.is_stuck(held, "rotation", progress):
-        _show(held, state, rotation)
-    elif rows.in_progress(held.row.status):
-        shown = ", ".join(map(view.name_of, left[:3]))
-        reason = f"{rotation.text}: still to be replaced: {shown}"
-        reason = f"{observed_state.LATE}{reason}"
-        held.save_failed(state.nodegroups, reason, state.verdict)
-    return True
-
-
-def _show(
-    held: holding.Held,
-    state: observed_state.ObservedState,
-    rotation: ca_rotation.Rotation,
-) -> None:
-    """Note the step in the row, and on the Cluster, where polls find it."""
-    text = rotation.text
-    if _step_of(state.view) != text:
-        change = {"metadata": {"annotations": {_STEP: text}}}
-        held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
-    held.row.status_reason = text
-    status_writer.save_unfinished(held.row)
-
-
-def _step_of(objects: view.View) -> str:
-    return view.annotations_of(objects.cluster).get(_STEP, "")
-
-
-def _with_lasting_bridge(
-    rotation: ca_rotation.Rotation,
-) -> ca_rotation.Rotation:
-    """Return a rotation at its first step if its bridge ends soon.
-
-    In the phase sign old API servers are trusted by the bridge alone.
-    """
-    if certificates.lasts(rotation.bridge.encode()):
+    step = rotation.step + 1
+    rotation = dataclasses.replace(rotation, step=step, machines=None)
+    if step != ca_rotation.FIRST_SIGNING or certificates.lasts(
+        rotation.bridge.encode()
+    ):
         return rotation
     certificate, key = (each.encode() for each in rotation.new["ca"])
     bridge = certificates.bridge(
@@ -331,12 +261,14 @@ def _with_lasting_bridge(
     return dataclasses.replace(rotation, step=0, bridge=bridge.decode())
 
 
-def _begin(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
-    """Write what new machines of a step need, then note the old ones."""
-    step, rt = rotation.now, held.runtime
+def begin(
+    held: holding.Held, rotation: ca_rotation.Rotation
+) -> ca_rotation.Rotation:
+    """Write what new machines of a step need."""
+    rt = held.runtime
     if not rotation.step:
         rotation = _with_certificates(held, rotation)
-    if step.control_plane:
+    if rotation.now.control_plane:
         for purpose in _PURPOSES:
             rt.management.patch(
                 kinds.SECRET,
@@ -344,22 +276,13 @@ def _begin(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
                 names.certificate(held.release, purpose),
                 {"data": rotation.secret_data(purpose)},
             )
-        if step.phase == ca_rotation.TRUST:
+        if rotation.phase == ca_rotation.TRUST:
             held.store(_prepared(held, rotation.bridge))
         else:
             _use_new_ca(held, rotation)
-    elif step.phase == ca_rotation.SIGN:
+    elif rotation.phase == ca_rotation.SIGN:
         _restart_autoscaler(held)
-    live = rt.snapshots.read(held.scope).decode()
-    machines = tuple(
-        map(
-            plans.uid,
-            plans.machines_of(live, rotation),
-        )
-    )
-    rotation = dataclasses.replace(rotation, machines=machines)
-    held.patch_stored(rotation.stored())
-    LOG.info("cluster %s: %s", held.cluster.uuid, rotation.text)
+    return rotation
 
 
 def _prepared(
@@ -419,12 +342,11 @@ def _restart_autoscaler(held: holding.Held) -> None:
     )
 
 
-def _has_ended(
+def has_ended(
     release: releases.Release, rotation: ca_rotation.Rotation
 ) -> bool:
     """Return whether a rotation is the copy of one that has ended."""
-    made = certificates.made_at(rotation.new["ca"][0])
-    return made <= _ended_at(release)
+    return _number(rotation) <= _ended_at(release)
 
 
 def _ended_at(release: releases.Release) -> str:
@@ -433,57 +355,33 @@ def _ended_at(release: releases.Release) -> str:
     return view.annotations_of(live).get(_ENDED, "")
 
 
-def _end(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
-    """Note that a rotation has ended; then forget it."""
-    made = certificates.made_at(rotation.new["ca"][0])
-    noted = {"metadata": {"annotations": {_ENDED: made, _STEP: None}}}
-    held.runtime.management.patch(kinds.CLUSTER, *held.scope, noted)
-    _forget(held, rotation)
+def end_mark(rotation: ca_rotation.Rotation) -> dict[str, str]:
+    return {_ENDED: _number(rotation)}
 
 
-def _forget(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
-    """Remove a rotation; then nothing refers to its certificates."""
-    held.patch_stored({ca_rotation.KEY: None})
-    _delete_unused(held.context, held.row, rotation)
+def _number(rotation: ca_rotation.Rotation) -> str:
+    """Return when the CAs were made: later rotations have later ones."""
+    return certificates.made_at(rotation.new["ca"][0])
 
 
-def delete_certificates(operation: operations.Operation) -> None:
-    """Delete the certificates of a rotation, with the cluster.
+def discard(context: Any, row: Any, rotation: ca_rotation.Rotation) -> None:
+    """Delete certificates of a rotation that Magnum's row does not have.
 
-    Magnum and the rest of the deletion delete those in the row.
+    With the cluster, Magnum and the rest of the deletion delete those.
     """
-    try:
-        # The desired state may be of a newer version of the driver.
-        rotation = releases.read_rotation(operation.runtime, operation.scope)
-    except errors.ManagementError as error:
-        if error.retriable:
-            raise
-        # What is damaged keeps no deletion.
-        LOG.warning("cluster %s: %s", operation.cluster.uuid, error)
-        return
-    if rotation:
-        _delete_unused(operation.context, operation.cluster, rotation)
-
-
-def _delete_unused(
-    context: Any, row: Any, rotation: ca_rotation.Rotation
-) -> None:
     refs = {*rotation.certificates, *rotation.references.values()}
     refs -= {getattr(row, each) for each in certificates.REFERENCES}
     certificates.delete(context, row, sorted(refs))
 
 
-def plan_without(
-    release: releases.Release,
-) -> desired_state.DesiredState | None:
-    """Return the desired state without a rotation; None: there is none.
+def planned_without(
+    release: releases.Release, rotation: ca_rotation.Rotation
+) -> desired_state.DesiredState:
+    """Return the desired state without a rotation.
 
     :raises NotSupported: the new CA signs already
     """
-    rotation = releases.read_rotation(release.runtime, release.scope)
-    if rotation is None or _has_ended(release, rotation):
-        return None
-    if rotation.now.phase != ca_rotation.TRUST:
+    if rotation.phase != ca_rotation.TRUST:
         raise errors.NotSupported(
             f"{rotation.text}: the new CA signs already, and there is no way "
             "back. Remove the reason why the rotation does not go on, and "
@@ -492,17 +390,13 @@ def plan_without(
     return _changed(release, ca_rotation.without_machines_prepared)
 
 
-def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
-    """Accept the result of :func:`plan_without`, and forget the rotation.
-
-    If the conductor dies meanwhile, the rotation goes on from its first step.
-
-    :returns: False: there is no rotation
-    """
-    rt, row = held.runtime, held.row
-    rotation = releases.read_rotation(rt, held.scope)
-    if rotation is None or _has_ended(held, rotation):
-        return False
+def take_back(
+    held: holding.Held,
+    rotation: ca_rotation.Rotation,
+    accept: Callable[[], None],
+) -> None:
+    """Accept the state without a rotation; the old CA signs again."""
+    row = held.row
     others = {getattr(row, e) for e in certificates.REFERENCES[1:]}
     old_ca = certificates.find(
         held.context,
@@ -510,39 +404,12 @@ def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
         set(rotation.certificates) - others,
         rotation.old["ca"],
     )
-    _keep_machines(held, rotation)
-    again = dataclasses.replace(rotation, step=0, machines=None)
-    version = held.patch_stored(again.stored(), desired.version)
-    row.status_reason = None
-    release_change.accept(held, dataclasses.replace(desired, version=version))
+    accept()
     for purpose, old in rotation.old.items():
         name = names.certificate(held.release, purpose)
         data = {"tls.crt": encoding.encode(old)}
-        rt.management.patch(kinds.SECRET, held.namespace, name, {"data": data})
+        held.runtime.management.patch(
+            kinds.SECRET, held.namespace, name, {"data": data}
+        )
     row.ca_cert_ref = old_ca or row.ca_cert_ref
     rows.save(row)
-    _end(held, rotation)
-    LOG.info("cluster %s: %s is taken back", row.uuid, ca_rotation.NAME)
-    return True
-
-
-def _keep_machines(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
-    """Let Cluster API replace no machine for a rotation any more."""
-    live = held.runtime.snapshots.read(held.scope).decode()
-    for kind, owner in plans.owners(live):
-        begun = kind is kinds.CONTROL_PLANE or rotation.step
-        if owner and begun and replacement.renewal_time(owner):
-            held.runtime.management.patch(
-                kind,
-                held.namespace,
-                view.name_of(owner),
-                replacement.renewal_patch(owner, None),
-            )
-
-
-def with_step(
-    objects: view.View, verdict: cluster_status.Verdict
-) -> cluster_status.Verdict:
-    """Return a verdict whose reason names the step of a rotation, if any."""
-    parts = filter(None, (_step_of(objects), verdict.reason))
-    return dataclasses.replace(verdict, reason=": ".join(parts))

@@ -35,6 +35,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import converting
 from magnum_capi_helm.resolve import requested_labels
@@ -70,6 +71,8 @@ class ReleaseGoneError(errors.CapiHelmError):
 #: Errors that say nothing of a request: the cluster may be deleted by now, and
 #: an absence counts only under the Lease.
 ABSENT = (InterruptedCreateError, ReleaseGoneError)
+#: All kinds of plans.
+PLANS: tuple[type[plans.Plan], ...] = (ca_rotation.Rotation,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +81,7 @@ class StoredState:
 
     :param desired: the desired state; None: it was not written yet
     :param requests: pending requests about nodegroups
-    :param rotation: of the cluster's CAs, until it ends
+    :param plan: an operation of several steps, until it ends
     :param version: ``resourceVersion`` of the Secret; empty: there is none
     """
 
@@ -86,7 +89,7 @@ class StoredState:
     requests: desired_state.PendingRequests = dataclasses.field(
         default_factory=desired_state.PendingRequests
     )
-    rotation: ca_rotation.Rotation | None = None
+    plan: plans.Plan | None = None
     version: str = ""
 
     @property
@@ -162,14 +165,14 @@ def read_secret(rt: runtimes.Runtime, scope: location.Scope) -> Object:
     )
 
 
-def read_rotation(
+def read_plan(
     rt: runtimes.Runtime, scope: location.Scope
-) -> ca_rotation.Rotation | None:
-    """Read nothing but the rotation in the Secret of a release.
+) -> plans.Plan | None:
+    """Read nothing but the plan in the Secret of a release.
 
     :raises ManagementError: it can't be read
     """
-    return _rotation(read_secret(rt, scope).get("data") or {})
+    return _plan(read_secret(rt, scope).get("data") or {})
 
 
 def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
@@ -182,18 +185,21 @@ def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
         if desired_state.is_stored(data)
         else None,
         requests=desired_state.pending_requests(data),
-        rotation=_rotation(data),
+        plan=_plan(data),
     )
 
 
-def _rotation(data: Mapping[str, str]) -> ca_rotation.Rotation | None:
-    try:
-        return ca_rotation.from_secret(data)
-    except encoding.DAMAGED as error:
-        raise errors.ManagementError(
-            "the CA rotation in the Secret with the desired state is damaged "
-            f"({type(error).__name__})"
-        ) from error
+def _plan(data: Mapping[str, str]) -> plans.Plan | None:
+    for kind in PLANS:
+        try:
+            if found := kind.from_secret(data):
+                return found
+        except encoding.DAMAGED as error:
+            raise errors.ManagementError(
+                f"the {kind.NAME} in the Secret with the desired state is "
+                f"damaged ({type(error).__name__})"
+            ) from error
+    return None
 
 
 def read_or_adopt(

@@ -197,7 +197,7 @@ class RotationTestCase(base.FlowTestCase):
         """The rotation that is stored."""
         secret = self.server.get(kinds.SECRET, base.NAMESPACE, base.INTENT)
         assert secret is not None
-        rotation = ca_rotation.from_secret(secret["data"])
+        rotation = ca_rotation.Rotation.from_secret(secret["data"])
         assert rotation is not None
         return rotation
 
@@ -248,7 +248,7 @@ class RotationTest(RotationTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertIsNone(self.row().status_reason)
         self.assertEqual(self.etcd, self.pair("etcd"))
-        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+        self.assertNotIn(ca_rotation.Rotation.KEY, self.intent_keys())
 
     def test_the_first_certificate_is_that_of_the_key(self) -> None:
         """kubeadm and Cluster API sign with both."""
@@ -462,7 +462,7 @@ class RefusalTest(RotationTestCase):
         self.assertEqual(self.references, rows.references(self.row()))
         self.assertEqual(kept, self.stored())
         self.assertEqual("old", self.trusted())
-        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+        self.assertNotIn(ca_rotation.Rotation.KEY, self.intent_keys())
 
     def test_a_cluster_that_is_not_healthy(self) -> None:
         row = self.row()

@@ -61,7 +61,7 @@ class RotationBackTestCase(test_rotate_ca.RotationTestCase):
             self.assertEqual(pair, self.pair(purpose))
         self.assertEqual(self.references, rows.references(self.row()))
         self.assertEqual(self.kept, self.stored())
-        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+        self.assertNotIn(ca_rotation.Rotation.KEY, self.intent_keys())
 
 
 class CheckedTest(RotationBackTestCase):
@@ -105,7 +105,7 @@ class UnansweredTest(RotationBackTestCase):
         )
         self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
         self.assertEqual(self.references, rows.references(self.row()))
-        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+        self.assertNotIn(ca_rotation.Rotation.KEY, self.intent_keys())
 
     def test_one_that_can_not_be_taken_back_goes_on(self) -> None:
         """The management cluster stores it, and does not answer any more."""
@@ -113,7 +113,7 @@ class UnansweredTest(RotationBackTestCase):
 
         def store(kind: kinds.Kind, *where: Any, **more: Any) -> Any:
             if where[1].endswith("-intent"):
-                if ca_rotation.KEY not in self.intent_keys():
+                if ca_rotation.Rotation.KEY not in self.intent_keys():
                     patch(kind, *where, **more)
                 raise lost
             return patch(kind, *where, **more)

@@ -31,6 +31,8 @@ _REFUSED = errors.ManagementError("refused (403)")
 _OF_MAGNUM = 4
 _NO_STORE = "Magnum's certificate store took no CA"
 
+_KEY = ca_rotation.Rotation.KEY
+
 
 class StoredTestCase(test_rotate_ca.RotationTestCase):
     """A rotation that is accepted, or not."""
@@ -132,7 +134,7 @@ class EndedTest(StoredTestCase):
             self.tick()
         secret = self.server.get(*_INTENT)
         assert secret is not None
-        return {ca_rotation.KEY: secret["data"][ca_rotation.KEY]}
+        return {_KEY: secret["data"][_KEY]}
 
     def assert_dropped(self, copy: dict[str, str]) -> None:
         """The copy replaces no machine and changes no CA."""
@@ -146,7 +148,7 @@ class EndedTest(StoredTestCase):
         self.resize(3)
         self.assertEqual([], self.until_complete())
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertNotIn(ca_rotation.KEY, self.intent_keys())
+        self.assertNotIn(_KEY, self.intent_keys())
         after = (
             self.pair("ca"),
             self.pair("sa"),
@@ -178,7 +180,7 @@ class EndedTest(StoredTestCase):
         self.rotate_ca()
         secret = self.server.get(*_INTENT)
         assert secret is not None
-        copy = {ca_rotation.KEY: secret["data"][ca_rotation.KEY]}
+        copy = {_KEY: secret["data"][_KEY]}
         self.take_back()
         self.capi.settle()
         self.until_complete()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""An operation of several steps, each of which replaces machines of one role.
+
+It is data in the Secret of the desired state. ``lifecycle/plans.py`` takes its
+steps; a kind of plan is a subclass, with content of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+from typing import ClassVar, NamedTuple, TypeVar
+
+from magnum_capi_helm.model import encoding
+
+_Kind = TypeVar("_Kind", bound="Plan")
+
+
+class Step(NamedTuple):
+    """A step of a plan.
+
+    :ivar control_plane: whether it replaces machines of the control plane, or
+        workers
+    :ivar text: what the machines get, for ``status_reason``
+    """
+
+    control_plane: bool
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A plan that was accepted and has not ended.
+
+    :cvar KEY: of the Secret
+    :cvar NAME: of the operation, for users
+    :cvar WAY_BACK: advice for users
+    :param step: index in :attr:`STEPS`
+    :param machines: UIDs of the machines that the step replaces; None: the
+        step has still to begin
+    """
+
+    KEY: ClassVar[str]
+    NAME: ClassVar[str]
+    WAY_BACK: ClassVar[str]
+    STEPS: ClassVar[Sequence[Step]]
+
+    step: int = 0
+    machines: Sequence[str] | None = None
+
+    @property
+    def now(self) -> Step:
+        """The step that is next, or goes on."""
+        return self.STEPS[self.step]
+
+    @property
+    def is_last(self) -> bool:
+        return self.step + 1 == len(self.STEPS)
+
+    @property
+    def text(self) -> str:
+        """The step in words, for ``status_reason``."""
+        number = f"step {self.step + 1} of {len(self.STEPS)}"
+        return f"{self.NAME}, {number}: {self.now.text}"
+
+    def stored(self) -> dict[str, str]:
+        """Return the key of the Secret, with its content."""
+        return {self.KEY: encoding.pack(dataclasses.asdict(self))}
+
+    @classmethod
+    def from_secret(cls: type[_Kind], data: Mapping[str, str]) -> _Kind | None:
+        """Return the plan of a Secret; None: there is none of this kind.
+
+        :raises Exception: one of :data:`encoding.DAMAGED`
+        """
+        return (
+            cls(**encoding.unpack(data[cls.KEY])) if cls.KEY in data else None
+        )

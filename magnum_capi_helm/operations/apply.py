@@ -80,10 +80,10 @@ def _to_release(
     counts = helm_run.counts_to_set(held, planned, rows_now)
     changed = planned is not stored.desired
     if changed:
-        held.store(planned)
-        pending_requests.forget_applied(
+        applied = pending_requests.keys_of_applied(
             held, rows_now, planned, stored.requests
         )
+        held.store(planned, applied)
     migrated = helm_run.upgrade(held, planned, revisions, counts, deadline)
     # Asked for once more, or after a failure: helm alone does not look.
     # Nor does it see that two versions of an API spell a field in two

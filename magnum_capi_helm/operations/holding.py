@@ -93,7 +93,7 @@ class Held(releases.Release):
     def store(
         self,
         desired: desired_state.DesiredState,
-        more: Mapping[str, str] | None = None,
+        more: Mapping[str, str | None] | None = None,
     ) -> desired_state.DesiredState:
         """Store a desired state, before helm runs.
 
@@ -102,20 +102,23 @@ class Held(releases.Release):
         from. A Secret that changed since it was read stays: a holder that has
         lost the Lease must not overwrite the state of the next one.
 
-        :param more: further keys of the Secret
+        :param more: further keys of the Secret; None removes a key
         :returns: the state as it is stored
         :raises Conflict: the Secret has changed, or was made or deleted
         """
         digest = desired.digest or self.runtime.charts.digest(desired.chart)
         desired = dataclasses.replace(desired, digest=digest)
-        data = {**desired.to_secret(), **(more or {})}
+        data: dict[str, str | None] = {**desired.to_secret(), **(more or {})}
         management = self.runtime.management
         try:
             if desired.version:
                 change = {**desired_state.NO_PARTS, **data}
                 secret = self.patch_secret(change, desired.version)
             else:
-                secret = management.create(kinds.SECRET, self.new_secret(data))
+                kept = {
+                    k: text for k, text in data.items() if text is not None
+                }
+                secret = management.create(kinds.SECRET, self.new_secret(kept))
         except errors.Conflict:
             secret = releases.read_secret(self.runtime, self.scope)
             stored, version = secret.get("data") or {}, view.version_of(secret)
@@ -124,7 +127,7 @@ class Held(releases.Release):
                 desired = dataclasses.replace(desired, version=version)
                 return self.store(desired, more)
             # The client repeats a request whose answer was lost.
-            if not stored.items() >= data.items():
+            if any(stored.get(key) != text for key, text in data.items()):
                 raise
         return dataclasses.replace(desired, version=view.version_of(secret))
 

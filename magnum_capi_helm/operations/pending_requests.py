@@ -164,18 +164,19 @@ def _save_moves(
     LOG.info("cluster %s has template %s", cluster.uuid, moves.template)
 
 
-def forget_applied(
+def keys_of_applied(
     held: holding.Held,
     rows_now: requested_groups.Rows,
     desired: desired_state.DesiredState,
     requests: desired_state.PendingRequests,
-) -> None:
-    """Remove stored requests that are no longer needed.
+) -> dict[str, None]:
+    """Return the keys of stored requests that are no longer needed.
 
-    :param desired: as it was stored, with all requests applied
+    :param desired: with all requests applied
+    :returns: the keys, each to be removed
     """
     if not requests.keys:
-        return
+        return {}
     # Read after the Secret: a new group has its row before its request is
     # stored.
     alive = {each.uuid for each in rows.all_groups(held.cluster)}
@@ -190,5 +191,4 @@ def forget_applied(
             desired_state.change_key(each),
         )
     }
-    if keys := gone | (taken & requests.keys.keys()):
-        held.patch_stored(dict.fromkeys(keys))
+    return dict.fromkeys(gone | (taken & requests.keys.keys()))

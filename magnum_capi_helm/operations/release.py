@@ -430,12 +430,11 @@ class Release:
         :returns: the new one
         :raises Conflict: it has another one
         """
-        new = {key: text for key, text in change.items() if text is not None}
         secret = self.patch_secret(change, version)
-        if secret is None and new:
+        if secret is None and any(change.values()):
             try:
                 secret = self.runtime.management.create(
-                    kinds.SECRET, self.new_secret(new)
+                    kinds.SECRET, self.new_secret(change)
                 )
             except errors.Conflict:
                 secret = self.patch_secret(change)
@@ -455,6 +454,7 @@ class Release:
             raise errors.Conflict(f"the Secret {name} was deleted meanwhile")
         return secret
 
-    def new_secret(self, data: Mapping[str, str]) -> Object:
+    def new_secret(self, data: Mapping[str, str | None]) -> Object:
         name = names.desired_state(self.release)
-        return encoding.secret(self.namespace, name, self.object_labels, data)
+        new = {key: text for key, text in data.items() if text is not None}
+        return encoding.secret(self.namespace, name, self.object_labels, new)

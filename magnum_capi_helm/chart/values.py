@@ -245,11 +245,14 @@ def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:
             target[key] = topic.copied(value)
 
 
+def items_by_name(values: Mapping[str, Any]) -> dict[str, topic.Values]:
+    """Return the items of the value ``nodeGroups``, by name."""
+    return {str(each["name"]): each for each in values.get("nodeGroups") or []}
+
+
 def group_names(values: Mapping[str, Any]) -> frozenset[str]:
     """Return the chart's names of the node groups that values hold."""
-    return frozenset(
-        str(group["name"]) for group in values.get("nodeGroups") or []
-    )
+    return frozenset(items_by_name(values))
 
 
 #: Settings of a node group that change no machine.

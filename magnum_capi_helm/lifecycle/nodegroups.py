@@ -33,7 +33,6 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
@@ -411,7 +410,7 @@ def _item(
     stored: releases.StoredState,
 ) -> topic.Values:
     """Return the group's item of ``nodeGroups``; without one, {}."""
-    items = release_change.items_by_name(stored.accepted().values)
+    items = values.items_by_name(stored.accepted().values)
     rows_now, _ = rows.read(cluster)
     for group in rows_now.known_as(items).groups:
         if group.uuid == nodegroup.uuid and group.chart_name in items:

@@ -91,7 +91,7 @@ def change(
         for each in current.rows.workers
         if each.uuid in current.autoscaled
         and "machineCount"
-        in release_change.items_by_name(result).get(each.chart_name, {})
+        in values.items_by_name(result).get(each.chart_name, {})
     }
     return Change(new, result, dataclasses.replace(no_moves, groups=groups))
 
@@ -160,8 +160,8 @@ def _patched(
         # Other labels and files of the operator have a part in maps and lists.
         if not isinstance(value or there, Mapping | list):
             topic.put(result, path, value)
-    old_items, new_items = map(release_change.items_by_name, (old, new))
-    for name, item in release_change.items_by_name(result).items():
+    old_items, new_items = map(values.items_by_name, (old, new))
+    for name, item in values.items_by_name(result).items():
         if name in new_items:
             patch = _difference(old_items[name], new_items[name])
             values.overlay(item, patch)

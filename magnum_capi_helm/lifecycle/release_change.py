@@ -75,7 +75,7 @@ class Current:
     @property
     def items(self) -> dict[str, topic.Values]:
         """The items of the value ``nodeGroups``, by name."""
-        return items_by_name(self.desired.values)
+        return values.items_by_name(self.desired.values)
 
     def changed(
         self,
@@ -108,14 +108,6 @@ class Current:
         ).permitting(self.revision, groups)
 
 
-def items_by_name(chart_values: topic.Values) -> dict[str, topic.Values]:
-    """Return the items of the value ``nodeGroups``, by name."""
-    return {
-        str(each["name"]): each
-        for each in chart_values.get("nodeGroups") or []
-    }
-
-
 def read(release: releases.Release) -> Current:
     """Read a cluster before its change.
 
@@ -141,7 +133,7 @@ def read(release: releases.Release) -> Current:
         )
     desired = stored.planned(row, rows_now, revisions)
     template_guard.check_current(release, desired, revisions)
-    named = rows_now.known_as(set(items_by_name(desired.values)))
+    named = rows_now.known_as(values.group_names(desired.values))
     live = release.runtime.snapshots.read(release.scope).decode()
     owned = live.autoscaled()
     autoscaled = {

@@ -28,10 +28,10 @@ from oslo_log import log
 
 from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
@@ -168,7 +168,7 @@ def _check_growth(
 ) -> None:
     """Refuse more machines of an image that is too old for new ones."""
     stored = desired.values if desired else {}
-    items = release_change.items_by_name(stored)
+    items = values.items_by_name(stored)
     for group in rows_now.known_as(items).workers:
         item = items.get(group.chart_name, {})
         grows = group.count > int(item.get("machineCount", group.count))

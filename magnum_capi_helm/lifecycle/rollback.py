@@ -90,7 +90,7 @@ def _without_upgrade(
     current: release_change.Current, before: desired_state.Before
 ) -> desired_state.DesiredState:
     """Return the state before, with the groups and counts of now."""
-    old_items = release_change.items_by_name(before.values)
+    old_items = values.items_by_name(before.values)
     items = current.items
     node_groups = [old_items.get(name, item) for name, item in items.items()]
     restored = values.with_groups(

@@ -271,7 +271,7 @@ def _with_overlays(current: release_change.Current) -> topic.Values:
     )
     values.overlay(new, template.profile_annotations(cluster_labels))
     chart_names = {each.uuid: each.chart_name for each in current.rows.workers}
-    items = release_change.items_by_name(new)
+    items = values.items_by_name(new)
     for row in current.existing:
         if item := items.get(chart_names.get(row.uuid, "")):
             group_labels = requested_labels.nodegroup_labels(

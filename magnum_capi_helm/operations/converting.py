@@ -122,8 +122,9 @@ def as_applied(
     """
     for each in objects:
         api = api_versions.api(each["apiVersion"], each["kind"])
-        fits = conversion.converts(api, conversion.NEW)
-        if fits and api.group in rt.converted_groups:
+        if api.group in rt.converted_groups and conversion.converts(
+            api, conversion.NEW
+        ):
             yield conversion.convert(each)
         else:
             yield each

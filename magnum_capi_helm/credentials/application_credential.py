@@ -31,6 +31,7 @@ from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import call
@@ -127,14 +128,16 @@ def name_prefix(cluster_uuid: str) -> str:
     return f"magnum-{cluster_uuid}-"
 
 
-def new_entry(cluster: Any, owner: Owner) -> credential_secret.Entry:
+def new_entry(cluster: rows.Cluster, owner: Owner) -> credential_secret.Entry:
     """Return a credential with a new name, to be stored and then created."""
     name = f"{name_prefix(cluster.uuid)}{uuid.uuid4().hex[:8]}"
     return credential_secret.Entry(user=owner.user_id, name=name)
 
 
 def create(
-    entry: credential_secret.Entry, owner: Owner, cluster: Any
+    entry: credential_secret.Entry,
+    owner: Owner,
+    cluster: rows.Cluster,
 ) -> credential_secret.Login:
     """Create the credential of a stored entry, under the Lease.
 

@@ -133,7 +133,7 @@ def with_access(clouds: dict[str, Any], access: CloudAccess) -> str:
 
 def create(
     operation: operations.Operation,
-    row: Any,
+    row: rows.Cluster,
     owner: application_credential.Owner,
     access: CloudAccess,
     *,
@@ -222,7 +222,10 @@ def is_deployed(
 
 
 def plan_refresh(
-    rt: runtime.Runtime, row: Any, access: CloudAccess, keep_old: bool
+    rt: runtime.Runtime,
+    row: rows.Cluster,
+    access: CloudAccess,
+    keep_old: bool,
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the update of a cluster's Secret; write nothing.
 

@@ -10,10 +10,10 @@ desired state at create, to be imported for a later owner.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import encoding
@@ -105,7 +105,9 @@ def to_import(
     return None
 
 
-def _of_present_owner(cluster: Any) -> cluster_spec.Keypair | None:
+def _of_present_owner(
+    cluster: rows.Cluster,
+) -> cluster_spec.Keypair | None:
     """Ask Nova, which keeps the keypairs of deleted users."""
     if not cluster.user_id:
         return None

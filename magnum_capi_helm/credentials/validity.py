@@ -15,7 +15,6 @@ from collections.abc import Hashable
 import contextlib
 import dataclasses
 import time
-from typing import Any
 
 from oslo_log import log
 
@@ -63,7 +62,9 @@ _GONE = (
 
 
 def add_to_health(
-    rt: runtime.Runtime, cluster: Any, observed: health.Health
+    rt: runtime.Runtime,
+    cluster: rows.Cluster,
+    observed: health.Health,
 ) -> health.Health:
     """Return the health with the credential's problem, if a check is due.
 
@@ -100,7 +101,7 @@ def add_to_health(
 def _delete_replaced(
     rt: runtime.Runtime,
     scope: location.Scope,
-    cluster: Any,
+    cluster: rows.Cluster,
     secret: client.Object,
 ) -> bool:
     """Delete credentials that the cluster's pods do not use any more.
@@ -152,7 +153,7 @@ def _is_taken_over(
     )
 
 
-def was_refused(cluster: Any) -> bool:
+def was_refused(cluster: rows.Cluster) -> bool:
     """Return whether the last health poll found the credential refused.
 
     :param cluster: Magnum's row
@@ -160,7 +161,7 @@ def was_refused(cluster: Any) -> bool:
     return _KEY in (cluster.health_status_reason or {})
 
 
-def last_result(cluster: Any) -> bool | None:
+def last_result(cluster: rows.Cluster) -> bool | None:
     """Return whether the last health poll found the credential refused.
 
     :param cluster: Magnum's row
@@ -233,7 +234,9 @@ def deletion_problem(
 
 
 def login_problem(
-    secret: client.Object | None, scope: location.Scope, cluster: Any
+    secret: client.Object | None,
+    scope: location.Scope,
+    cluster: rows.Cluster,
 ) -> str | None:
     """Return why Cluster API cannot log in, and how an operator mends it.
 
@@ -261,7 +264,7 @@ def login_problem(
     return why or f"{reason}. {_replace(cluster)}"
 
 
-def _disabled_or_deleted(cluster: Any, owner: str) -> str:
+def _disabled_or_deleted(cluster: rows.Cluster, owner: str) -> str:
     """Return whether the project or the owner is deleted or disabled.
 
     Only a 404 to Magnum's service user means deleted.
@@ -293,7 +296,7 @@ def _disabled_or_deleted(cluster: Any, owner: str) -> str:
     return ""
 
 
-def _replace(cluster: Any) -> str:
+def _replace(cluster: rows.Cluster) -> str:
     return (
         "An operator gives the cluster a new one: magnum-capi-helm "
         f"cluster credentials {cluster.uuid} --service-user --apply"

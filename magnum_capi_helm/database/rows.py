@@ -9,9 +9,10 @@ read the rows of all clusters, with as many queries for a thousand as for one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
+import datetime
 import threading
-from typing import Any
+from typing import Any, Protocol
 
 from magnum import objects
 from magnum.common import context
@@ -29,7 +30,77 @@ _PROGRESS = "_IN_PROGRESS"
 _FAILED = "_FAILED"
 
 
-def shows(cluster: Any) -> Hashable:
+# Magnum's objects have no types. A row that Magnum has just read, one that it
+# hands to the driver, and a copy for a plan all fit.
+
+
+class Row(Protocol):
+    """A row that the driver reads and writes."""
+
+    uuid: str
+    name: str
+    labels: dict[str, str]
+    status: str
+    status_reason: str | None
+    #: Empty or None before the driver has accepted the row.
+    stack_id: str
+    flavor_id: str
+
+    def save(self) -> None: ...
+
+    def as_dict(self) -> dict[str, Any]: ...
+
+    def obj_what_changed(self) -> Collection[str]: ...
+
+    def obj_reset_changes(self, fields: Collection[str]) -> None: ...
+
+
+class Cluster(Row, Protocol):
+    """Of a cluster.
+
+    :ivar create_timeout: minutes
+    :ivar health_status_reason: entry -> text
+    """
+
+    created_at: datetime.datetime | None
+    user_id: str
+    project_id: str
+    cluster_template: Any
+    cluster_template_id: str
+    keypair: str
+    create_timeout: int | None
+    api_address: str
+    coe_version: str | None
+    container_version: str | None
+    health_status: str | None
+    health_status_reason: dict[str, str] | None
+    ca_cert_ref: str
+    etcd_ca_cert_ref: str | None
+
+    @property
+    def nodegroups(self) -> list[NodeGroup]: ...
+
+    @property
+    def default_ng_worker(self) -> NodeGroup: ...
+
+
+class NodeGroup(Row, Protocol):
+    """Of a nodegroup."""
+
+    created_at: datetime.datetime
+    cluster_id: str
+    role: str
+    is_default: bool
+    image_id: str
+    node_count: int
+    min_node_count: int
+    max_node_count: int | None
+    version: str | None
+
+    def destroy(self) -> None: ...
+
+
+def shows(cluster: Cluster) -> Hashable:
     """Return the fields that invalidate the health of a complete cluster.
 
     The health itself is not among them: the poll compares it anyway.
@@ -43,25 +114,26 @@ def shows(cluster: Any) -> Hashable:
     )
 
 
-def looks(cluster: Any) -> Hashable:
+def looks(cluster: Cluster) -> Hashable:
     """Return the fields that invalidate the verdict of a status poll."""
     return shows(cluster), cluster.status_reason
 
 
-def fresh(request: Any, cluster: Any) -> Any | None:
+def fresh(request: Any, cluster: Cluster) -> Cluster | None:
     """Read a cluster's row again; None: it is gone."""
     return find(request, cluster.uuid)
 
 
-def find(request: Any, uuid: str) -> Any | None:
+def find(request: Any, uuid: str) -> Cluster | None:
     """Read the row of a cluster; None: there is none."""
     try:
-        return objects.Cluster.get_by_uuid(request, uuid)
+        row: Cluster = objects.Cluster.get_by_uuid(request, uuid)
     except exception.ClusterNotFound:
         return None
+    return row
 
 
-def save(row: Any) -> None:
+def save(row: Row) -> None:
     """Save the changed fields of a row.
 
     :raises LeaseMissing: this call does not hold the Lease
@@ -71,13 +143,17 @@ def save(row: Any) -> None:
     row.save()
 
 
-def read(cluster: Any) -> tuple[requested_groups.Rows, list[Any]]:
+def read(
+    cluster: Cluster,
+) -> tuple[requested_groups.Rows, list[NodeGroup]]:
     """Read what the rows of a cluster want, and the nodegroup rows."""
     nodegroups = all_groups(cluster)
     return wants(cluster, nodegroups), nodegroups
 
 
-def wants(cluster: Any, nodegroups: Sequence[Any]) -> requested_groups.Rows:
+def wants(
+    cluster: Cluster, nodegroups: Sequence[NodeGroup]
+) -> requested_groups.Rows:
     """Return what the rows of a cluster with a ``stack_id`` want."""
     release = cluster.stack_id
     return requested_groups.Rows(
@@ -93,7 +169,7 @@ def wants(cluster: Any, nodegroups: Sequence[Any]) -> requested_groups.Rows:
     )
 
 
-def all_groups(cluster: Any) -> list[Any]:
+def all_groups(cluster: Cluster) -> list[NodeGroup]:
     """Read the rows of all groups, also of those that an admin added."""
     return list(
         objects.NodeGroup.list(everywhere(), cluster.uuid, sort_key="id")
@@ -105,12 +181,12 @@ def everywhere() -> Any:
     return context.make_admin_context(all_tenants=True)
 
 
-def leaving(nodegroup: Any) -> bool:
+def leaving(nodegroup: NodeGroup) -> bool:
     """Return whether a group is being deleted."""
     return bool(nodegroup.status == Status.DELETE_IN_PROGRESS)
 
 
-def doomed(cluster: Any) -> bool:
+def doomed(cluster: Cluster) -> bool:
     """Return whether the whole cluster is being deleted.
 
     Its own row may say UPDATE_IN_PROGRESS (``requested_groups.Rows.doomed``).
@@ -120,7 +196,7 @@ def doomed(cluster: Any) -> bool:
     )
 
 
-def undecided(nodegroup: Any) -> bool:
+def undecided(nodegroup: NodeGroup) -> bool:
     """Return whether the driver has not accepted or refused a group yet."""
     return bool(
         nodegroup.status == Status.CREATE_IN_PROGRESS
@@ -129,7 +205,7 @@ def undecided(nodegroup: Any) -> bool:
     )
 
 
-def counts(nodegroup: Any) -> bool:
+def counts(nodegroup: NodeGroup) -> bool:
     """Return whether a group is part of the cluster.
 
     A group that is being deleted or was refused is not. An accepted group has
@@ -142,7 +218,7 @@ def counts(nodegroup: Any) -> bool:
     return nodegroup.is_default or bool(nodegroup.stack_id) or not refused
 
 
-def group(nodegroup: Any, release: str) -> requested_groups.Group:
+def group(nodegroup: NodeGroup, release: str) -> requested_groups.Group:
     """Return a row as plain data."""
     # Magnum 2026.1 and older have no labels and taints of nodes.
     node_labels = getattr(nodegroup, "node_labels", None) or {}
@@ -168,14 +244,17 @@ def _taint(taint: dict[str, Any]) -> tuple[str, str, str]:
     return key or "", value or "", effect or ""
 
 
-def fresh_group(nodegroup: Any) -> Any | None:
+def fresh_group(
+    nodegroup: NodeGroup,
+) -> NodeGroup | None:
     """Read a nodegroup's row again; None: it is gone."""
     try:
-        return objects.NodeGroup.get_by_uuid(
+        row: NodeGroup = objects.NodeGroup.get_by_uuid(
             everywhere(), nodegroup.cluster_id, nodegroup.uuid
         )
     except exception.NodeGroupNotFound:
         return None
+    return row
 
 
 def action(status: str | None) -> str:

@@ -27,7 +27,9 @@ _VERSION_WIDTH = 20
 
 @call.without_lease("all polls write what they read")
 def save_observed(
-    cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
+    cluster: rows.Cluster,
+    nodegroups: list[rows.NodeGroup],
+    verdict: cluster_status.Verdict,
 ) -> None:
     """Write addresses and versions; unknown ones stay as they were."""
     for nodegroup in nodegroups:
@@ -50,7 +52,9 @@ def save_observed(
 
 @call.without_lease("all polls write what they read")
 def save_facts(
-    cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
+    cluster: rows.Cluster,
+    nodegroups: list[rows.NodeGroup],
+    verdict: cluster_status.Verdict,
 ) -> None:
     """Write addresses, versions and the reasons for waiting."""
     for nodegroup in nodegroups:
@@ -63,7 +67,9 @@ def save_facts(
 
 
 def save_complete(
-    cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
+    cluster: rows.Cluster,
+    nodegroups: list[rows.NodeGroup],
+    verdict: cluster_status.Verdict,
 ) -> None:
     """Write that everything is as the rows want it."""
     call.check_lease()
@@ -75,14 +81,14 @@ def save_complete(
     save_observed(cluster, nodegroups, verdict)
 
 
-def save_count(nodegroup: Any, count: int) -> None:
+def save_count(nodegroup: rows.NodeGroup, count: int) -> None:
     """Write the number of machines that the autoscaler chose."""
     _save(nodegroup, node_count=count)
 
 
 def save_failed(
-    cluster: Any,
-    nodegroups: list[Any],
+    cluster: rows.Cluster,
+    nodegroups: list[rows.NodeGroup],
     reason: str,
     verdict: cluster_status.Verdict | None = None,
 ) -> None:
@@ -103,7 +109,7 @@ def save_failed(
 
 
 @call.without_lease("nothing was begun")
-def fail_groups(cluster: Any, reason: str) -> None:
+def fail_groups(cluster: rows.Cluster, reason: str) -> None:
     """Write that the groups of a refused create failed with it."""
     for nodegroup in cluster.nodegroups:
         _end(nodegroup, "FAILED", reason)
@@ -111,7 +117,7 @@ def fail_groups(cluster: Any, reason: str) -> None:
 
 
 @call.without_lease("a deletion waits for no operation")
-def save_deleting(cluster: Any, reason: str | None = None) -> None:
+def save_deleting(cluster: rows.Cluster, reason: str | None = None) -> None:
     """Write DELETE_IN_PROGRESS to the cluster and all its groups."""
     status = rows.Status.DELETE_IN_PROGRESS
     for nodegroup in rows.all_groups(cluster):
@@ -120,25 +126,25 @@ def save_deleting(cluster: Any, reason: str | None = None) -> None:
 
 
 @call.without_lease("a request, which the next holder finds")
-def save_group(nodegroup: Any, status: str) -> None:
+def save_group(nodegroup: rows.NodeGroup, status: str) -> None:
     """Write the status of a group, and fields that Magnum left unsaved."""
     _save(nodegroup, status=status, status_reason=None)
 
 
-def save_accepted(nodegroup: Any, release: str) -> None:
+def save_accepted(nodegroup: rows.NodeGroup, release: str) -> None:
     """Write that the driver makes a new group."""
     _set(nodegroup, stack_id=release)
     save_group(nodegroup, rows.Status.CREATE_IN_PROGRESS)
 
 
-def save_refused(nodegroup: Any, reason: str) -> None:
+def save_refused(nodegroup: rows.NodeGroup, reason: str) -> None:
     """Write that a group will not be made, or not any more."""
     status = rows.Status.CREATE_FAILED
     _save(nodegroup, stack_id=None, status=status, status_reason=reason)
 
 
 @call.without_lease("it asks for polls alone")
-def save_updating(cluster: Any) -> None:
+def save_updating(cluster: rows.Cluster) -> None:
     """Write UPDATE_IN_PROGRESS, so that polls go on; not over a deletion."""
     if rows.action(cluster.status) != "DELETE" and not rows.in_progress(
         cluster.status
@@ -146,13 +152,13 @@ def save_updating(cluster: Any) -> None:
         _save(cluster, status=rows.Status.UPDATE_IN_PROGRESS)
 
 
-def save_unfinished(cluster: Any) -> None:
+def save_unfinished(cluster: rows.Cluster) -> None:
     """Write that the operation goes on after all."""
     _end(cluster, "IN_PROGRESS", cluster.status_reason)
     _save(cluster)
 
 
-def await_polls(context: Any, cluster: Any) -> None:
+def await_polls(context: Any, cluster: rows.Cluster) -> None:
     """Let the polls look at the cluster, after a group's row was saved.
 
     A poll that read the rows before may have written COMPLETE since Magnum's
@@ -164,7 +170,7 @@ def await_polls(context: Any, cluster: Any) -> None:
 
 
 @call.without_lease("it ends nothing")
-def save_reason(cluster: Any, reason: str | None) -> None:
+def save_reason(cluster: rows.Cluster, reason: str | None) -> None:
     """Write the reason alone."""
     _save(cluster, status_reason=reason)
 
@@ -175,20 +181,20 @@ def copy_outcome(source: Any, target: Any) -> None:
     target.obj_reset_changes(_SHOWN)
 
 
-def _end(row: Any, outcome: str, reason: str | None) -> None:
+def _end(row: rows.Row, outcome: str, reason: str | None) -> None:
     """Set the outcome of a row's own action."""
     # A group whose deletion was refused lives on.
     verb = rows.action(row.status).replace("DELETE", "UPDATE")
     _set(row, status=f"{verb}_{outcome}", status_reason=reason)
 
 
-def _set(row: Any, **values: Any) -> None:
+def _set(row: rows.Row, **values: Any) -> None:
     for name, value in values.items():
         if getattr(row, name) != value:
             setattr(row, name, value)
 
 
-def _save(row: Any, **values: Any) -> None:
+def _save(row: rows.Row, **values: Any) -> None:
     """Set fields, and save the row if any of its fields has changed."""
     _set(row, **values)
     if row.obj_what_changed():

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 import contextlib
 import dataclasses
-from typing import Any
 
 from oslo_log import log
 
@@ -38,7 +37,9 @@ from magnum_capi_helm.status import view
 LOG = log.getLogger(__name__)
 
 
-def chosen(cluster: Any, observed: releases.Observed) -> dict[str, int]:
+def chosen(
+    cluster: rows.Cluster, observed: releases.Observed
+) -> dict[str, int]:
     """Return counts to write, by the UUIDs of the groups.
 
     Nothing while the cluster changes, or while the release has not what the

@@ -78,7 +78,7 @@ class _Plan:
     keypair: cluster_spec.Keypair | None
 
 
-def create(context: Any, cluster: Any) -> None:
+def create(context: Any, cluster: rows.Cluster) -> None:
     """Create the release of a cluster.
 
     :raises CapiHelmError: the request was refused; nothing was written

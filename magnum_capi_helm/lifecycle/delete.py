@@ -76,7 +76,7 @@ AUTO = "auto"
 NOBODY = "none"
 
 
-def begin(context: Any, cluster: Any) -> None:
+def begin(context: Any, cluster: rows.Cluster) -> None:
     """Save that a cluster is deleted, and start with it.
 
     The mark in Magnum's row is enough: each poll tries again.
@@ -149,7 +149,7 @@ def _step(operation: operations.Operation) -> str:
     return ""
 
 
-def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
+def forget_interrupted(rt: runtime.Runtime, cluster: rows.Cluster) -> None:
     """Delete the Lease of a create that ended before it saved ``stack_id``.
 
     It made nothing else. A conductor that still works on it finds its row
@@ -392,7 +392,7 @@ def _sweep(operation: operations.Operation) -> leftovers.Outcome:
         return leftovers.Outcome(problems={everything: str(error)})
 
 
-def _policy(cluster: Any) -> str | None:
+def _policy(cluster: rows.Cluster) -> str | None:
     """Return the policy for volumes; None: no user or operator set it."""
     label = storage.VOLUMES_POLICY
     value = (cluster.labels or {}).get(label.name)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import faults
@@ -31,7 +30,7 @@ class Describer:
     :param row: of the cluster, in Magnum's database
     """
 
-    def __init__(self, row: Any) -> None:
+    def __init__(self, row: rows.Cluster) -> None:
         self.name = str(row.name or row.uuid)
         self._uuid = row.uuid
         #: Version of the Secret whose credential works.
@@ -82,7 +81,10 @@ class Describer:
         return self._root(row, _reason(row, state.verdict), parts)
 
     def _root(
-        self, row: Any, reason: str, parts: Sequence[tree.Branch] = ()
+        self,
+        row: rows.Cluster,
+        reason: str,
+        parts: Sequence[tree.Branch] = (),
     ) -> tree.Branch:
         note = ", ".join(filter(None, (row.status, row.health_status)))
         state = tree.State.NOT_READY if reason else tree.worst_state(parts)
@@ -109,7 +111,7 @@ class Describer:
         return error
 
 
-def _reason(row: Any, verdict: cluster_status.Verdict) -> str:
+def _reason(row: rows.Cluster, verdict: cluster_status.Verdict) -> str:
     """Return Magnum's reason of an ended operation, else the verdict's."""
     reason = str(row.status_reason or "")
     if rows.action(row.status) == "DELETE":

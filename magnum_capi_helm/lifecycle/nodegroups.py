@@ -67,7 +67,7 @@ _LABELS = "nodeLabels"
 _NOT_LOOKED_UP = cluster_spec.Image("", "", "", "ubuntu")
 
 
-def create(operation: operations.Operation, nodegroup: Any) -> None:
+def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
     """Make a new group.
 
     :param nodegroup: Magnum's row, saved without a ``stack_id``
@@ -93,7 +93,9 @@ def create(operation: operations.Operation, nodegroup: Any) -> None:
     _run(operation, _apply)
 
 
-def _store_item(operation: operations.Operation, nodegroup: Any) -> None:
+def _store_item(
+    operation: operations.Operation, nodegroup: rows.NodeGroup
+) -> None:
     """Store the values of a new group, after all that could refuse it.
 
     Another change may be accepted meanwhile, such as an upgrade after which
@@ -114,7 +116,7 @@ def _store_item(operation: operations.Operation, nodegroup: Any) -> None:
             return
 
 
-def update(operation: operations.Operation, nodegroup: Any) -> None:
+def update(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
     """Apply the bounds, labels and taints of a group.
 
     :param nodegroup: with the new fields, not saved
@@ -143,7 +145,7 @@ def update(operation: operations.Operation, nodegroup: Any) -> None:
     _run(operation, _apply)
 
 
-def delete(operation: operations.Operation, nodegroup: Any) -> None:
+def delete(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
     """Begin to delete a group; its row goes when its machines are gone.
 
     :raises NotSupported: it is a default group, or machines of other groups
@@ -188,7 +190,9 @@ def _deleting(operation: operations.Operation) -> bool:
     )
 
 
-def _refresh_unchanged(nodegroup: Any, saved: Any) -> None:
+def _refresh_unchanged(
+    nodegroup: rows.NodeGroup, saved: rows.NodeGroup
+) -> None:
     """Take the fields that the user left alone from the saved row.
 
     Magnum's API read the row when it took the request; another request may
@@ -201,14 +205,16 @@ def _refresh_unchanged(nodegroup: Any, saved: Any) -> None:
             nodegroup.obj_reset_changes([name])
 
 
-def _restore(nodegroup: Any, saved: Any) -> None:
+def _restore(nodegroup: rows.NodeGroup, saved: rows.NodeGroup) -> None:
     for name in _FIELDS:
         if hasattr(saved, name):
             setattr(nodegroup, name, getattr(saved, name))
 
 
 def _store_change(
-    operation: operations.Operation, nodegroup: Any, saved: Any
+    operation: operations.Operation,
+    nodegroup: rows.NodeGroup,
+    saved: rows.NodeGroup,
 ) -> None:
     """Store the change of an update, if it changes any values."""
     stored = operation.stored()
@@ -303,7 +309,7 @@ def _remove_server_groups(held: holding.Held, groups: Any) -> None:
 
 def _new_item(
     operation: operations.Operation,
-    nodegroup: Any,
+    nodegroup: rows.NodeGroup,
     stored: releases.StoredState,
 ) -> topic.Values:
     """Return the item of ``nodeGroups`` for a new group.
@@ -369,7 +375,7 @@ def _server_group(
 
 
 def _change(
-    cluster: Any,
+    cluster: rows.Cluster,
     new: Any,
     old: Any,
     stored: releases.StoredState,
@@ -405,8 +411,8 @@ def _change(
 
 
 def _item(
-    cluster: Any,
-    nodegroup: Any,
+    cluster: rows.Cluster,
+    nodegroup: rows.NodeGroup,
     stored: releases.StoredState,
 ) -> topic.Values:
     """Return the group's item of ``nodeGroups``; without one, {}."""
@@ -430,9 +436,9 @@ def _taints(made: topic.Values) -> topic.Values:
 
 
 def _changed_group(
-    cluster: Any,
+    cluster: rows.Cluster,
     cluster_labels: labels.Values,
-    row: Any,
+    row: rows.NodeGroup,
     after: requested_groups.Group,
     before: requested_groups.Group,
     item: topic.Values,

@@ -327,7 +327,7 @@ def seconds_left(operation: releases.Release, since: float | None) -> float:
     row, runtime = operation.cluster, operation.runtime
     minutes = conf.CONF.capi_helm.operation_timeout
     if rows.action(row.status) == "CREATE":
-        since = row.created_at and row.created_at.timestamp()
+        since = row.created_at.timestamp() if row.created_at else None
         minutes = row.create_timeout or minutes
     if not minutes or since is None:
         return math.inf

@@ -72,7 +72,7 @@ class Kind(Protocol):
     def end_mark(self, plan: Any) -> dict[str, str]:
         """Return the annotation of the Cluster by which it has ended."""
 
-    def discard(self, context: Any, row: Any, plan: Any) -> None:
+    def discard(self, context: Any, row: rows.Cluster, plan: Any) -> None:
         """Delete what a plan that is forgotten has elsewhere."""
 
     def planned_without(

@@ -45,7 +45,7 @@ LOG = log.getLogger(__name__)
 _AUTOSCALER_SECONDS = 300.0
 
 
-def poll(context: Any, cluster: Any) -> health.Health:
+def poll(context: Any, cluster: rows.Cluster) -> health.Health:
     """Return the health of a cluster with a release; nothing is raised."""
     problem = ""
     with runtimes.meter().measure(metrics.POLL, "health") as measured:

@@ -77,7 +77,7 @@ _SHOWN = (
 )
 
 
-def poll(context: Any, cluster: Any) -> None:
+def poll(context: Any, cluster: rows.Cluster) -> None:
     """Poll one cluster; save the outcome, and show it on ``cluster``."""
     text, uuid = "No verdict on cluster %s: %s", cluster.uuid
     with (
@@ -90,7 +90,7 @@ def poll(context: Any, cluster: Any) -> None:
             LOG.debug(text, uuid, error)
 
 
-def _poll(context: Any, cluster: Any) -> None:
+def _poll(context: Any, cluster: rows.Cluster) -> None:
     if _is_unchanged(cluster):
         return
     row = rows.fresh(context, cluster)
@@ -110,7 +110,7 @@ def _poll(context: Any, cluster: Any) -> None:
 
 
 @contextlib.contextmanager
-def _errors_shown(context: Any, row: Any) -> Iterator[None]:
+def _errors_shown(context: Any, row: rows.Cluster) -> Iterator[None]:
     """Save an error that only the operator, or time, can end."""
     try:
         yield
@@ -155,7 +155,7 @@ def _fail(operation: operations.Operation, reason: str) -> None:
         status_writer.copy_outcome(held.cluster, operation.cluster)
 
 
-def _save_reason(context: Any, row: Any, reason: str) -> None:
+def _save_reason(context: Any, row: rows.Cluster, reason: str) -> None:
     """Save a reason, unless another conductor has ended the operation."""
     fresh = rows.fresh(context, row)
     if fresh is not None and rows.in_progress(fresh.status):
@@ -166,7 +166,7 @@ def _save_reason(context: Any, row: Any, reason: str) -> None:
 # A living cluster
 
 
-def _is_unchanged(cluster: Any) -> bool:
+def _is_unchanged(cluster: rows.Cluster) -> bool:
     """Return whether the poll before saw the same objects and row."""
     if not cluster.stack_id or rows.action(cluster.status) == "DELETE":
         return False
@@ -219,7 +219,7 @@ def reconcile(operation: operations.Operation) -> None:
 
 
 @call.without_lease("no management cluster has anything of it")
-def _end_interrupted_create(cluster: Any) -> None:
+def _end_interrupted_create(cluster: rows.Cluster) -> None:
     """Fail a create that began on no management cluster, after its time."""
     if rows.doomed(cluster):
         status_writer.save_deleting(cluster)
@@ -319,7 +319,7 @@ def _log(release: releases.Release, decided: decision.Row) -> None:
     )
 
 
-def failure_was_shown(release: releases.Release, row: Any) -> bool:
+def failure_was_shown(release: releases.Release, row: rows.Cluster) -> bool:
     """Return whether a failed status was visible for 30 seconds.
 
     A poll that runs right after a refused request would otherwise replace the
@@ -448,7 +448,7 @@ _ACTIONS = {
 # A deletion
 
 
-def _delete(context: Any, row: Any) -> None:
+def _delete(context: Any, row: rows.Cluster) -> None:
     """Do the next step of a deletion."""
     operation = None
     try:
@@ -478,7 +478,7 @@ def _delete(context: Any, row: Any) -> None:
         row.status_reason = None
 
 
-def _forget_interrupted_create(context: Any, row: Any) -> None:
+def _forget_interrupted_create(context: Any, row: rows.Cluster) -> None:
     """Delete certificates, and the Lease, on any management cluster."""
     certificates.delete_forgotten(context, row)
     answers = registry.ask(
@@ -490,7 +490,7 @@ def _forget_interrupted_create(context: Any, row: Any) -> None:
 
 def _save_waiting(
     context: Any,
-    row: Any,
+    row: rows.Cluster,
     reason: str,
     operation: operations.Operation | None,
 ) -> None:

@@ -54,7 +54,7 @@ class Current:
     """
 
     release: releases.Release
-    existing: list[Any]
+    existing: list[rows.NodeGroup]
     rows: requested_groups.Rows
     desired: desired_state.DesiredState
     autoscaled: Mapping[str, int]

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
-from typing import Any
 
 from oslo_log import log
 
@@ -78,7 +77,7 @@ def update(operation: operations.Operation, *, rollback: bool) -> None:
 
 def resize(
     operation: operations.Operation,
-    nodegroup: Any,
+    nodegroup: rows.NodeGroup,
     nodes_to_remove: Sequence[str],
 ) -> None:
     """Apply the node_count that Magnum saved.
@@ -148,7 +147,7 @@ def _check_control_plane(
         )
 
 
-def _check_bounds(nodegroup: Any) -> None:
+def _check_bounds(nodegroup: rows.NodeGroup) -> None:
     """Check the group's own bounds, which Magnum checks in a resize alone."""
     count = nodegroup.node_count
     minimum, maximum = nodegroup.min_node_count, nodegroup.max_node_count
@@ -162,7 +161,7 @@ def _check_bounds(nodegroup: Any) -> None:
 
 
 def _check_growth(
-    nodegroup: Any,
+    nodegroup: rows.NodeGroup,
     rows_now: requested_groups.Rows,
     desired: desired_state.DesiredState | None,
 ) -> None:
@@ -181,7 +180,7 @@ def _check_growth(
 
 def _look_up(
     operation: operations.Operation,
-    nodegroup: Any,
+    nodegroup: rows.NodeGroup,
     nodes_to_remove: Sequence[str],
     desired: desired_state.DesiredState | None,
 ) -> tuple[Sequence[str], str]:
@@ -227,7 +226,7 @@ def _look_up(
 def _group_of(
     observed: releases.Observed,
     operation: operations.Operation,
-    nodegroup: Any,
+    nodegroup: rows.NodeGroup,
 ) -> requested_groups.Group:
     """Return the group with its new count and the name of its objects."""
     for group in observed.rows.groups:
@@ -256,7 +255,7 @@ def _autoscaled(objects: view.View, group: requested_groups.Group) -> str:
 
 def _check_quota(
     operation: operations.Operation,
-    nodegroup: Any,
+    nodegroup: rows.NodeGroup,
     growth: int,
     own: Mapping[str, str] | None,
 ) -> None:

@@ -73,7 +73,7 @@ def plan(release: releases.Release) -> desired_state.DesiredState:
     return _without_upgrade(current, before)
 
 
-def _check_status(row: Any) -> None:
+def _check_status(row: rows.Cluster) -> None:
     if not row.stack_id:
         raise errors.NotSupported(
             f"cluster {row.name} has no release: nothing was made for it"

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import dataclasses
-from typing import Any
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import diff
@@ -143,7 +142,7 @@ def apply(operation: operations.Operation, order: Order) -> str:
         return release_change.finish(held)
 
 
-def _check_status(row: Any) -> None:
+def _check_status(row: rows.Cluster) -> None:
     """Refuse a cluster that is neither complete nor being updated."""
     if rows.action(row.status) == "DELETE" or rows.doomed(row):
         raise errors.NotSupported("the cluster is being deleted")
@@ -154,7 +153,7 @@ def _check_status(row: Any) -> None:
         raise errors.NotSupported(operations.NO_RELEASE)
 
 
-def _not_complete(row: Any) -> errors.CapiHelmError:
+def _not_complete(row: rows.Cluster) -> errors.CapiHelmError:
     why = f" ({row.status_reason})" if row.status_reason else ""
     return errors.NotSupported(
         f"the cluster is {row.status}{why}: what is rolled out goes to "

@@ -190,7 +190,7 @@ def _with_certificates(
     return rotation
 
 
-def _plan(held: holding.Held, cluster: Any) -> ca_rotation.Rotation:
+def _plan(held: holding.Held, cluster: rows.Cluster) -> ca_rotation.Rotation:
     """Return a rotation; nothing is made for it yet.
 
     :raises NotSupported: a CA Secret of the cluster is not there, or the CAs
@@ -364,7 +364,9 @@ def _number(rotation: ca_rotation.Rotation) -> str:
     return certificates.made_at(rotation.new["ca"][0])
 
 
-def discard(context: Any, row: Any, rotation: ca_rotation.Rotation) -> None:
+def discard(
+    context: Any, row: rows.Cluster, rotation: ca_rotation.Rotation
+) -> None:
     """Delete certificates of a rotation that Magnum's row does not have.
 
     With the cluster, Magnum and the rest of the deletion delete those.

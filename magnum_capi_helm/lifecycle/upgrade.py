@@ -57,7 +57,7 @@ def upgrade(
     operation: operations.Operation,
     template: Any,
     batch: int | None,
-    nodegroup: Any,
+    nodegroup: rows.NodeGroup,
 ) -> None:
     """Upgrade a cluster, or one nodegroup.
 
@@ -131,7 +131,10 @@ def _check_idle(held: holding.Held) -> None:
 
 
 def _plan(
-    held: holding.Held, template: Any, batch: int | None, nodegroup: Any
+    held: holding.Held,
+    template: Any,
+    batch: int | None,
+    nodegroup: rows.NodeGroup,
 ) -> upgrade_plan.Plan:
     if nodegroup is not None and nodegroup.role == "master":
         raise errors.NotSupported(

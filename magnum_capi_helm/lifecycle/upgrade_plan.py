@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template as template_labels
 from magnum_capi_helm.features import topic
@@ -54,7 +55,7 @@ class RowChange:
     :param back: the changes that take them back
     """
 
-    row: Any
+    row: rows.Cluster
     labels: Mapping[str, str]
     moves: desired_state.Moves
     back: desired_state.Moves
@@ -224,7 +225,7 @@ def build_values(
 
 def _resolve(
     current: release_change.Current,
-    row: Any,
+    row: rows.Cluster,
     cloud: catalogue.Cloud,
     chart: cluster_spec.Chart | None = None,
     asked: Collection[str] = (),
@@ -255,7 +256,7 @@ def _resolve(
 
 def plan_nodegroup(
     current: release_change.Current,
-    nodegroup: Any,
+    nodegroup: rows.NodeGroup,
     cloud: catalogue.Cloud,
     batch: int | None = None,
 ) -> Plan:
@@ -386,7 +387,7 @@ def _change_template(
 
 
 def _change_nodegroup(
-    current: release_change.Current, nodegroup: Any
+    current: release_change.Current, nodegroup: rows.NodeGroup
 ) -> RowChange:
     """Give one group the image of the cluster's template."""
     template = current.row.cluster_template
@@ -394,7 +395,7 @@ def _change_nodegroup(
     return _row_change(current, template, {nodegroup.uuid: change})
 
 
-def _flavor(nodegroup: Any, old: Any, new: Any) -> Any:
+def _flavor(nodegroup: rows.NodeGroup, old: Any, new: Any) -> Any:
     """Return the new template's flavor, unless the group has its own."""
     field = "master_flavor_id" if nodegroup.role == _MASTER else "flavor_id"
     inherited = nodegroup.flavor_id in (None, getattr(old, field))
@@ -432,7 +433,9 @@ def _row_change(
 
 
 def _changed_group(
-    current: release_change.Current, nodegroup: Any, change: Mapping[str, Any]
+    current: release_change.Current,
+    nodegroup: rows.NodeGroup,
+    change: Mapping[str, Any],
 ) -> Any:
     cluster, count = current.row, nodegroup.node_count
     row = _copied(
@@ -447,7 +450,7 @@ def _changed_group(
     return row
 
 
-def _copied(row: Any, **fields: Any) -> Any:
+def _copied(row: rows.Row, **fields: Any) -> Any:
     """Return a copy of a row with other fields, which can't be saved."""
     return types.SimpleNamespace(**{**row.as_dict(), **fields})
 

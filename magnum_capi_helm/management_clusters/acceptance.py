@@ -41,7 +41,7 @@ class Acceptance:
     detail: str = ""
 
 
-def of_present(cluster: Any, only: str | None) -> Acceptance:
+def of_present(cluster: rows.Cluster, only: str | None) -> Acceptance:
     """Plan to accept the management cluster that has the Cluster.
 
     :param cluster: its row, with a ``stack_id``
@@ -70,7 +70,7 @@ def of_present(cluster: Any, only: str | None) -> Acceptance:
     return Acceptance(new, f"{_shown(old)} -> {_shown(new)}{warning}")
 
 
-def of_gone(cluster: Any, only: str | None) -> Acceptance:
+def of_gone(cluster: rows.Cluster, only: str | None) -> Acceptance:
     """Plan to accept that a cluster is gone.
 
     :param only: name of the management cluster that the cluster was on, if
@@ -97,7 +97,7 @@ def of_gone(cluster: Any, only: str | None) -> Acceptance:
     )
 
 
-def accept(context: Any, cluster: Any, accepted: Acceptance) -> None:
+def accept(context: Any, cluster: rows.Cluster, accepted: Acceptance) -> None:
     """Write an accepted record into the cluster's rows."""
     row = rows.fresh(context, cluster)
     if row is None or row.stack_id != cluster.stack_id:
@@ -107,7 +107,7 @@ def accept(context: Any, cluster: Any, accepted: Acceptance) -> None:
 
 
 def _ask(
-    cluster: Any, asked: Sequence[str]
+    cluster: rows.Cluster, asked: Sequence[str]
 ) -> tuple[dict[str, str], dict[str, identity.Presence]]:
     """Return identity and objects by management cluster; all must answer."""
     scope = location.scope_of(cluster)

@@ -68,7 +68,7 @@ class Record(NamedTuple):
     gone: bool = False
 
 
-def recorded(nodegroups: Sequence[Any]) -> Record:
+def recorded(nodegroups: Sequence[rows.NodeGroup]) -> Record:
     """Return the record in a cluster's rows."""
     master = _master(nodegroups)
     return _parsed(str((master and master.stack_id) or ""))
@@ -115,7 +115,9 @@ def presence(rt: runtime.Runtime, scope: location.Scope) -> Presence:
 
 
 @call.without_lease("all polls write the same identity")
-def record(nodegroups: Sequence[Any], release: str, current: Record) -> None:
+def record(
+    nodegroups: Sequence[rows.NodeGroup], release: str, current: Record
+) -> None:
     """Write a record into a cluster's rows."""
     master = _master(nodegroups)
     if master is not None:
@@ -126,7 +128,10 @@ def record(nodegroups: Sequence[Any], release: str, current: Record) -> None:
 
 
 def check(
-    rt: runtime.Runtime, nodegroups: Sequence[Any], *, cached: bool = False
+    rt: runtime.Runtime,
+    nodegroups: Sequence[rows.NodeGroup],
+    *,
+    cached: bool = False,
 ) -> bool:
     """Refuse a management cluster that is not the recorded one.
 
@@ -162,7 +167,9 @@ def check_present(rt: runtime.Runtime, scope: location.Scope) -> None:
 
 
 def record_here(
-    rt: runtime.Runtime, release: str, nodegroups: Sequence[Any]
+    rt: runtime.Runtime,
+    release: str,
+    nodegroups: Sequence[rows.NodeGroup],
 ) -> None:
     """Record this management cluster, which has objects of the cluster."""
     before = recorded(nodegroups)
@@ -176,7 +183,7 @@ def record_here(
         )
 
 
-def record_gone(release: str, nodegroups: Sequence[Any]) -> None:
+def record_gone(release: str, nodegroups: Sequence[rows.NodeGroup]) -> None:
     """Record that nothing is left, before the last object is removed."""
     before = recorded(nodegroups)
     if before.identity and not before.gone:
@@ -184,7 +191,9 @@ def record_gone(release: str, nodegroups: Sequence[Any]) -> None:
 
 
 def verify(
-    rt: runtime.Runtime, scope: location.Scope, nodegroups: Sequence[Any]
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    nodegroups: Sequence[rows.NodeGroup],
 ) -> bool:
     """Do the same as :func:`check`; without a record, try to make it.
 
@@ -221,7 +230,7 @@ def verify(
 def confirm(
     rt: runtime.Runtime,
     scope: location.Scope,
-    nodegroups: Sequence[Any],
+    nodegroups: Sequence[rows.NodeGroup],
     cluster: client.Object | None,
 ) -> None:
     """Record the management cluster, or doubt one without the Cluster."""
@@ -254,7 +263,9 @@ def here(rt: runtime.Runtime) -> Record:
 
 
 @contextlib.contextmanager
-def verified_on_error(rt: runtime.Runtime, cluster: Any) -> Iterator[None]:
+def verified_on_error(
+    rt: runtime.Runtime, cluster: rows.Cluster
+) -> Iterator[None]:
     """After a failed read, check that this is the recorded one."""
     try:
         yield
@@ -265,5 +276,5 @@ def verified_on_error(rt: runtime.Runtime, cluster: Any) -> Iterator[None]:
         raise
 
 
-def _master(nodegroups: Sequence[Any]) -> Any | None:
+def _master(nodegroups: Sequence[rows.NodeGroup]) -> Any | None:
     return next((e for e in nodegroups if e.role == "master"), None)

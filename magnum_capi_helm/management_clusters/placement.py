@@ -19,12 +19,11 @@ first made a cluster in it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import template
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
@@ -45,7 +44,7 @@ _NAMELESS = "none: this cloud has one management cluster, without a name"
 _NAMED = 3
 
 
-def choose(cluster: Any) -> runtime.Runtime:
+def choose(cluster: rows.Cluster) -> runtime.Runtime:
     """Return the runtime to make a new cluster with.
 
     :param cluster: with its template; nothing was made for it

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.database import rows
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _TIMEOUT = 5.0
 
 
-def runtime_of(cluster: Any) -> runtime.Runtime:
+def runtime_of(cluster: rows.Cluster) -> runtime.Runtime:
     """Return the runtime of a cluster's management cluster, for a poll.
 
     A management cluster that does not answer is named by the record; the
@@ -46,7 +46,7 @@ def runtime_of(cluster: Any) -> runtime.Runtime:
     return rt
 
 
-def _located(cluster: Any) -> runtime.Runtime | None:
+def _located(cluster: rows.Cluster) -> runtime.Runtime | None:
     """Return the runtime that a poll of the last minutes found."""
     for name, uid in list(runtime.cache().identities.items()):
         rt = runtime.get(name)
@@ -55,7 +55,7 @@ def _located(cluster: Any) -> runtime.Runtime | None:
     return None
 
 
-def _locate(cluster: Any) -> runtime.Runtime:
+def _locate(cluster: rows.Cluster) -> runtime.Runtime:
     name, record = _find(cluster)
     rt = runtime.get(name)
     if record.identity and record.name != name:
@@ -67,7 +67,7 @@ def _locate(cluster: Any) -> runtime.Runtime:
     return rt
 
 
-def find_runtime(cluster: Any) -> runtime.Runtime:
+def find_runtime(cluster: rows.Cluster) -> runtime.Runtime:
     """Return the same as :func:`runtime_of`, and write nothing.
 
     :raises ElsewhereError: it is not known
@@ -75,7 +75,7 @@ def find_runtime(cluster: Any) -> runtime.Runtime:
     return runtime.get(_find(cluster)[0])
 
 
-def verified_runtime(cluster: Any) -> runtime.Runtime:
+def verified_runtime(cluster: rows.Cluster) -> runtime.Runtime:
     """Return the runtime to change a cluster with.
 
     The management cluster answers and is the recorded one.
@@ -129,7 +129,7 @@ def ask(
     return answers
 
 
-def _find(cluster: Any) -> tuple[str, identity.Record]:
+def _find(cluster: rows.Cluster) -> tuple[str, identity.Record]:
     """Return the name of a cluster's management cluster, and the record.
 
     :raises ElsewhereError: it is not known

@@ -134,7 +134,9 @@ class Held(releases.Release):
     # The end of an operation
 
     def save_complete(
-        self, nodegroups: list[Any], verdict: cluster_status.Verdict
+        self,
+        nodegroups: list[rows.NodeGroup],
+        verdict: cluster_status.Verdict,
     ) -> bool:
         """Write that everything is as the rows want it.
 
@@ -145,7 +147,7 @@ class Held(releases.Release):
 
     def save_failed(
         self,
-        nodegroups: list[Any],
+        nodegroups: list[rows.NodeGroup],
         reason: str,
         verdict: cluster_status.Verdict | None = None,
     ) -> bool:
@@ -176,7 +178,7 @@ class Held(releases.Release):
             status_writer.save_deleting(self.row)
         return not deleted
 
-    def resume_late_requests(self, row: Any) -> None:
+    def resume_late_requests(self, row: rows.Cluster) -> None:
         """Let polls look at a cluster that is deleted or has group changes.
 
         :param row: of the cluster, with a final status that was just written
@@ -195,7 +197,7 @@ class Held(releases.Release):
             status_writer.save_updating(row)
 
 
-def _unfinished(row: Any, nodegroup: Any) -> bool:
+def _unfinished(row: rows.Cluster, nodegroup: rows.NodeGroup) -> bool:
     """Return whether a group waits for polls.
 
     One whose deletion failed waits for the next change.

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 import contextlib
 import time
-from typing import Any
 
 from oslo_log import log
 
@@ -144,7 +143,7 @@ class Operation(releases.Release):
             raise errors.CapiHelmError(f"{row.status}: {reason}")
         return (reason or row.status) if rows.in_progress(row.status) else ""
 
-    def start_update(self, nodegroup: Any | None = None) -> None:
+    def start_update(self, nodegroup: rows.NodeGroup | None = None) -> None:
         """Save UPDATE_IN_PROGRESS, so that the polls finish the work.
 
         Magnum would save it when the call is over. A conductor that dies

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 import datetime
-from typing import Any
 
 from oslo_log import log
 
@@ -45,7 +44,7 @@ _NOTHING_KNOWN = (
 
 def settle(
     held: holding.Held,
-    nodegroups: Sequence[Any] | None = None,
+    nodegroups: Sequence[rows.NodeGroup] | None = None,
     stored: releases.StoredState | None = None,
 ) -> releases.StoredState:
     """Write into the rows what accepted requests decided.
@@ -95,8 +94,8 @@ def _is_outdated(
 
 def _settle_groups(
     held: holding.Held,
-    nodegroups: Sequence[Any],
-    extra: Sequence[Any],
+    nodegroups: Sequence[rows.NodeGroup],
+    extra: Sequence[rows.NodeGroup],
     stored: releases.StoredState,
 ) -> None:
     cluster = held.cluster
@@ -115,7 +114,9 @@ def _settle_groups(
             _settle_without_values(held, each)
 
 
-def _settle_without_values(held: holding.Held, nodegroup: Any) -> None:
+def _settle_without_values(
+    held: holding.Held, nodegroup: rows.NodeGroup
+) -> None:
     """Refuse a group that has neither values nor a stored request.
 
     One with machines stays as it is: the stored state may be an older copy.
@@ -142,7 +143,9 @@ def _settle_without_values(held: holding.Held, nodegroup: Any) -> None:
 
 
 def _save_moves(
-    cluster: Any, nodegroups: Sequence[Any], moves: desired_state.Moves
+    cluster: rows.Cluster,
+    nodegroups: Sequence[rows.NodeGroup],
+    moves: desired_state.Moves,
 ) -> None:
     """Write the changes of an accepted upgrade into the rows."""
     for each in nodegroups:

@@ -109,7 +109,7 @@ class StoredState:
 
     def planned(
         self,
-        cluster: Any,
+        cluster: rows.Cluster,
         rows_now: requested_groups.Rows,
         revisions: Revisions,
     ) -> desired_state.DesiredState:
@@ -299,7 +299,7 @@ class Observed:
     :param rows: their contents, with the names of the live objects
     """
 
-    nodegroups: list[Any]
+    nodegroups: list[rows.NodeGroup]
     rows: requested_groups.Rows
     view: view.View
 
@@ -318,7 +318,10 @@ class Release:
     """
 
     def __init__(
-        self, context: Any, cluster: Any, runtime: runtimes.Runtime
+        self,
+        context: Any,
+        cluster: rows.Cluster,
+        runtime: runtimes.Runtime,
     ) -> None:
         self.context = context
         self.cluster = cluster

@@ -59,8 +59,9 @@ class Rotation(plan.Plan):
     :param old: purpose -> trusted certificates, or public keys, before it
     :param new: purpose -> certificate, or public key, and private key
     :param bridge: certificate that makes new clients trust old API servers
-    :param references: fields of the row from the phase sign on
-    :param certificates: references that Magnum's row loses by then
+    :param references: fields of the row from the phase sign on -> references
+    :param certificates: references of the certificates that Magnum's row
+        loses by then
     """
 
     KEY = "ca-rotation.json.gz"

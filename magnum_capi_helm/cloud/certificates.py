@@ -335,6 +335,11 @@ def find(
     return None
 
 
+def forget_client_files(context: Any, cluster: Any) -> None:
+    """Delete Magnum's cache of client files, which may have an older CA."""
+    cert_manager.delete_client_files(cluster, context=context)
+
+
 def delete(context: Any, cluster: Any, refs: Iterable[str]) -> None:
     """Delete certificates, and Magnum's cache of client files.
 

@@ -56,7 +56,7 @@ _PROXIES = {
 }
 
 
-def ask(
+def refresh(
     rt: runtime.Runtime, scope: location.Scope, objects: view.View
 ) -> None:
     """Ask for faults that are not in the cache of the runtime.
@@ -95,7 +95,7 @@ def _is_early(obj: view.Object, question: runtime.Question) -> bool:
     return waits and time.time() - since < _MUTE
 
 
-def added(
+def with_faults(
     rt: runtime.Runtime, scope: location.Scope, objects: view.View
 ) -> view.View:
     """Return the view with the faults in the cache. No request is sent."""

@@ -157,9 +157,9 @@ def _begin_update(held: holding.Held) -> None:
     The release has no new revision, which would be the begin otherwise.
     """
     rt, scope = held.runtime, held.scope
-    mark = replacement.latest_mark(rt.snapshots.read(scope).decode())
-    if mark is not None:
-        patch = mark._replace(time=int(time.time())).patch()
+    progress = replacement.latest_progress(rt.snapshots.read(scope).decode())
+    if progress is not None:
+        patch = progress._replace(time=int(time.time())).patch()
         rt.management.patch(kinds.CLUSTER, *scope, patch)
 
 

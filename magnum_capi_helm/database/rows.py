@@ -100,7 +100,7 @@ class NodeGroup(Row, Protocol):
     def destroy(self) -> None: ...
 
 
-def shows(cluster: Cluster) -> Hashable:
+def health_key(cluster: Cluster) -> Hashable:
     """Return the fields that invalidate the health of a complete cluster.
 
     The health itself is not among them: the poll compares it anyway.
@@ -114,9 +114,9 @@ def shows(cluster: Cluster) -> Hashable:
     )
 
 
-def looks(cluster: Cluster) -> Hashable:
+def verdict_key(cluster: Cluster) -> Hashable:
     """Return the fields that invalidate the verdict of a status poll."""
-    return shows(cluster), cluster.status_reason
+    return health_key(cluster), cluster.status_reason
 
 
 def fresh(request: Any, cluster: Cluster) -> Cluster | None:
@@ -143,6 +143,12 @@ def save(row: Row) -> None:
     row.save()
 
 
+def destroy(row: NodeGroup) -> None:
+    """Remove the row of a nodegroup; the errors are those of :func:`save`."""
+    call.check_lease()
+    row.destroy()
+
+
 def read(
     cluster: Cluster,
 ) -> tuple[requested_groups.Rows, list[NodeGroup]]:
@@ -159,12 +165,12 @@ def wants(
     return requested_groups.Rows(
         uuid=cluster.uuid,
         release=release,
-        groups=tuple(group(e, release) for e in nodegroups if counts(e)),
+        groups=tuple(group(e, release) for e in nodegroups if is_member(e)),
         leaving=tuple(group(e, release) for e in nodegroups if leaving(e)),
         refused=tuple(
             group(e, release)
             for e in nodegroups
-            if not counts(e) and not leaving(e)
+            if not is_member(e) and not leaving(e)
         ),
     )
 
@@ -205,7 +211,7 @@ def undecided(nodegroup: NodeGroup) -> bool:
     )
 
 
-def counts(nodegroup: NodeGroup) -> bool:
+def is_member(nodegroup: NodeGroup) -> bool:
     """Return whether a group is part of the cluster.
 
     A group that is being deleted or was refused is not. An accepted group has
@@ -235,7 +241,7 @@ def group(nodegroup: NodeGroup, release: str) -> requested_groups.Group:
         maximum=nodegroup.max_node_count,
         node_labels=tuple(sorted(node_labels.items())),
         node_taints=tuple(map(_taint, taints)),
-        made=counts(nodegroup) or bool(nodegroup.stack_id),
+        made=is_member(nodegroup) or bool(nodegroup.stack_id),
     )
 
 

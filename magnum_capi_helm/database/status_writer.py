@@ -72,12 +72,14 @@ def save_complete(
     verdict: cluster_status.Verdict,
 ) -> None:
     """Write that everything is as the rows want it."""
+    # save_observed needs no Lease, and this does.
     call.check_lease()
     for nodegroup in nodegroups:
         if nodegroup.name in verdict.groups and not rows.leaving(nodegroup):
-            _end(nodegroup, "COMPLETE", None)
-    # The cluster last: a reader that sees it complete sees its groups so.
-    _end(cluster, "COMPLETE", None)
+            _set_outcome(nodegroup, "COMPLETE", None)
+    _set_outcome(cluster, "COMPLETE", None)
+    # Saves what was set, the cluster last: who sees a complete cluster sees
+    # complete groups.
     save_observed(cluster, nodegroups, verdict)
 
 
@@ -100,11 +102,11 @@ def save_failed(
             # It is still to be deleted, and must never look like a living one.
             _set(nodegroup, status_reason=why)
         elif group is not None and not group.reason:
-            _end(nodegroup, "COMPLETE", None)
+            _set_outcome(nodegroup, "COMPLETE", None)
         elif rows.in_progress(nodegroup.status):
-            _end(nodegroup, "FAILED", why)
+            _set_outcome(nodegroup, "FAILED", why)
         _save(nodegroup)
-    _end(cluster, "FAILED", reason)
+    _set_outcome(cluster, "FAILED", reason)
     _save(cluster)
 
 
@@ -112,7 +114,7 @@ def save_failed(
 def fail_groups(cluster: rows.Cluster, reason: str) -> None:
     """Write that the groups of a refused create failed with it."""
     for nodegroup in cluster.nodegroups:
-        _end(nodegroup, "FAILED", reason)
+        _set_outcome(nodegroup, "FAILED", reason)
         _save(nodegroup)
 
 
@@ -152,9 +154,9 @@ def save_updating(cluster: rows.Cluster) -> None:
         _save(cluster, status=rows.Status.UPDATE_IN_PROGRESS)
 
 
-def save_unfinished(cluster: rows.Cluster) -> None:
+def save_in_progress(cluster: rows.Cluster) -> None:
     """Write that the operation goes on after all."""
-    _end(cluster, "IN_PROGRESS", cluster.status_reason)
+    _set_outcome(cluster, "IN_PROGRESS", cluster.status_reason)
     _save(cluster)
 
 
@@ -181,7 +183,7 @@ def copy_outcome(source: Any, target: Any) -> None:
     target.obj_reset_changes(_SHOWN)
 
 
-def _end(row: rows.Row, outcome: str, reason: str | None) -> None:
+def _set_outcome(row: rows.Row, outcome: str, reason: str | None) -> None:
     """Set the outcome of a row's own action."""
     # A group whose deletion was refused lives on.
     verb = rows.action(row.status).replace("DELETE", "UPDATE")

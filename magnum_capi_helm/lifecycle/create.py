@@ -167,7 +167,7 @@ def _claim(held: holding.Held, plan: _Plan) -> bool:
     Then the Lease goes, too: a deletion without ``stack_id`` asks no
     management cluster.
     """
-    cluster, release = held.given, held.release
+    cluster, release = held.caller_row, held.release
     if held.deleting or rows.failed(held.row.status):
         LOG.info("cluster %s was given up before it was made", cluster.uuid)
         held.hold.orphaned = True
@@ -192,7 +192,7 @@ def _make(held: holding.Held, plan: _Plan) -> bool:
         apply.to_release(held, releases.StoredState(desired))
         return True
     except errors.LeaseLost as error:
-        LOG.warning("Creating cluster %s: %s", held.given.uuid, error)
+        LOG.warning("Creating cluster %s: %s", held.caller_row.uuid, error)
         return False
     except errors.CapiHelmError as error:
         failure = error
@@ -212,7 +212,7 @@ def _prepare(held: holding.Held, plan: _Plan) -> desired_state.DesiredState:
             pool.submit(
                 cloud_secret.create,
                 held,
-                held.given,
+                held.caller_row,
                 plan.owner,
                 plan.access,
                 first=True,
@@ -232,7 +232,7 @@ def _prepare(held: holding.Held, plan: _Plan) -> desired_state.DesiredState:
         complete = nodes.with_server_group_ids(plan.values, cluster, ids)
         for each in writing:
             each.result()
-    rows_now, _ = rows.read(held.given)
+    rows_now, _ = rows.read(held.caller_row)
     desired = desired_state.DesiredState(
         plan.cluster.chart, complete, rows_now.fingerprint(), time.time()
     )
@@ -249,7 +249,7 @@ def _save_failure(
     :param resumable: whether the polls can go on; they have no user's token,
         so not before the credential and the desired state are written
     """
-    cluster = held.given
+    cluster = held.caller_row
     write = LOG.info if isinstance(error, errors.NoTurn) else LOG.warning
     write("Creating cluster %s: %s", cluster.uuid, errors.explained(error))
     row = rows.fresh(held.context, cluster)

@@ -26,8 +26,8 @@ class Facts:
     :param behind: the release is not what the rows want
     :param drifted: live objects differ from the manifest of the release
     :param undecided: a request has still to decide about a nodegroup
-    :param left: only the row is left of a nodegroup that the release has no
-        more
+    :param row_only: only the row is left of a nodegroup that the release has
+        no more
     :param overdue: the operation has taken longer than it may
     :param pausing: the last try failed a moment ago
     :param shown: a failed status was visible long enough
@@ -40,7 +40,7 @@ class Facts:
     behind: bool = False
     drifted: bool = False
     undecided: bool = False
-    left: bool = False
+    row_only: bool = False
     overdue: bool = False
     pausing: bool = False
     shown: bool = True
@@ -54,7 +54,7 @@ class Facts:
     def resting(self) -> bool:
         """Return whether no operation goes on."""
         return self.status.endswith("_COMPLETE") and not (
-            self.locked and (self.done or self.left)
+            self.locked and (self.done or self.row_only)
         )
 
 
@@ -64,18 +64,18 @@ class State(enum.Enum):
     GONE = "Gone"
     DELETING = "Deleting"
     RESTING = "Resting"
-    LEFT = "Left"
+    ROW_ONLY = "Row only"
     UNSETTLED = "Unsettled"
     FAILED = "Failed"
     DONE = "Done"
     LATE = "Late"
-    HELD = "Held"
+    PAUSED = "Paused"
     BEHIND = "Behind"
     DRIFTED = "Drifted"
     WAITING = "Waiting"
 
 
-class Row(NamedTuple):
+class Rule(NamedTuple):
     """A row of the table of states.
 
     :ivar fits: whether the facts are of this state
@@ -93,80 +93,82 @@ class Row(NamedTuple):
 
 #: The closed list; the first row that fits decides.
 TABLE = (
-    Row(
+    Rule(
         State.GONE,
         lambda facts: not facts.status,
         "Magnum has no row of the cluster",
         "nothing",
     ),
-    Row(
+    Rule(
         State.DELETING,
         lambda facts: facts.deleting,
         "the user deletes the cluster",
-        "take the next step of the deletion",
+        "write DELETE_IN_PROGRESS; the next poll deletes",
         lease=True,
     ),
-    Row(
+    Rule(
         State.RESTING,
         lambda facts: facts.resting,
         "no operation goes on",
         "nothing",
     ),
-    Row(
-        State.LEFT,
-        lambda facts: facts.left,
+    Rule(
+        State.ROW_ONLY,
+        lambda facts: facts.row_only,
         "only the row is left of a deleted nodegroup",
         "delete the row and the server group of the nodegroup, decide again",
         lease=True,
     ),
-    Row(
+    Rule(
         State.UNSETTLED,
         lambda facts: facts.complete and facts.undecided and not facts.locked,
         "a request has still to decide about a nodegroup",
         "write what stored requests decided into the rows, decide again",
         lease=True,
     ),
-    Row(
+    Rule(
         State.FAILED,
         lambda facts: facts.done and facts.locked and not facts.shown,
         "all is as the rows want it, and a failure is still to be read",
         "nothing, until the failure was visible for 30 seconds",
     ),
-    Row(
+    # Without the Lease the manifest is not known, so that a poll takes it and
+    # decides again.
+    Rule(
         State.DONE,
         lambda facts: facts.complete and (facts.done or not facts.locked),
         "all is as the rows want it",
         "take the next step of a plan, or write COMPLETE",
         lease=True,
     ),
-    Row(
+    Rule(
         State.LATE,
         lambda facts: facts.overdue,
         "the operation has taken longer than it may",
         "write FAILED with the reason",
         lease=True,
     ),
-    Row(
-        State.HELD,
+    Rule(
+        State.PAUSED,
         lambda facts: facts.pausing and (facts.behind or facts.drifted),
         "the last try failed a moment ago",
         "save the reasons; try again after a pause of 10 to 300 seconds",
     ),
-    Row(
+    Rule(
         State.BEHIND,
         lambda facts: facts.behind,
         "the release is not what the rows want",
         "run helm with what the rows want",
         lease=True,
     ),
-    Row(
+    Rule(
         State.DRIFTED,
         lambda facts: facts.drifted,
         "live objects differ from the manifest of the release",
         "make the objects as in the manifest",
         lease=True,
     ),
-    Row(
+    Rule(
         State.WAITING,
         lambda _: True,
         "Cluster API, the addon provider or the cloud is at work",
@@ -175,6 +177,6 @@ TABLE = (
 )
 
 
-def decide(facts: Facts) -> Row:
+def decide(facts: Facts) -> Rule:
     """Return the row of the table that fits."""
     return next(each for each in TABLE if each.fits(facts))

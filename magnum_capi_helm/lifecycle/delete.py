@@ -45,7 +45,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
-from magnum_capi_helm.lifecycle import plans
+from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
@@ -139,7 +139,7 @@ def _step(operation: operations.Operation) -> str:
         if waiting := _remove(operation):
             return waiting
         server_groups.delete(rt.management, scope)
-        plans.discard(operation)
+        plan_steps.discard(operation)
         _remove_secrets(operation)
         certificates.delete_forgotten(operation.context, cluster)
         # Another conductor that finds nothing from here on reads this.
@@ -302,9 +302,9 @@ def _remove_machines(
     objects = reads.complete(rt.management, scope, reads.MACHINES).decode()
     if not objects.machines:
         return ""
-    plans.remove_hook(operation, objects.machines)
-    faults.ask(rt, scope, objects)
-    objects = faults.added(rt, scope, objects)
+    plan_steps.remove_hook(operation, objects.machines)
+    faults.refresh(rt, scope, objects)
+    objects = faults.with_faults(rt, scope, objects)
     waiting = machine_status.remaining(objects.machines, objects)
     progress: Hashable = tuple(sorted(map(view.name_of, objects.machines)))
     problem = validity.deletion_problem(operation, progress)
@@ -315,8 +315,8 @@ def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return why the network is still there, or an empty string."""
     openstack_cluster = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
     objects = view.View(scope[1], infrastructure=openstack_cluster)
-    faults.ask(rt, scope, objects)
-    objects = faults.added(rt, scope, objects)
+    faults.refresh(rt, scope, objects)
+    objects = faults.with_faults(rt, scope, objects)
     fault = infrastructure.network_error(objects)
     reason = f"{fault.text}{fault.ending}"
     if not reason and openstack_cluster and has_janitor(openstack_cluster):

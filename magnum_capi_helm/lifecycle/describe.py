@@ -59,11 +59,11 @@ class Describer:
         whole = reads.complete(
             runtime.management, scope, reads.OPTIONAL, snapshot
         )
-        faults.ask(runtime, scope, whole.decode())
+        faults.refresh(runtime, scope, whole.decode())
         # The summary is that of the polls.
         stored = releases.read_stored(runtime, scope)
         state = observed_state.judge(operation, snapshot, stored)
-        objects = faults.added(runtime, scope, whole.decode())
+        objects = faults.with_faults(runtime, scope, whole.decode())
         error = self._credential_error(operation)
         silent = "Keystone, or the management cluster,"
         parts = [

@@ -9,7 +9,8 @@
    another group has, a change that replaces other machines.
 4. Store the request beside the desired state, in a key of its own. Polls have
    no user's token, so everything is looked up before.
-5. Save the status of the group. From here on nothing is raised.
+5. Save the status of the group. From here on nothing is raised. A deletion
+   saves the status first.
 6. Take the Lease, read the rows again, store the desired state, run helm.
 7. The polls finish what is left. They remove the row of a deleted group when
    its machines are gone.
@@ -34,6 +35,7 @@ from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
@@ -73,7 +75,7 @@ def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
     :param nodegroup: Magnum's row, saved without a ``stack_id``
     :raises CapiHelmError: it was refused; nothing was written
     """
-    if _deleting(operation):
+    if _cluster_is_deleted(operation):
         # Refusing would leave a failed cluster that nobody deletes.
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
@@ -85,7 +87,7 @@ def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
         # The user deleted it meanwhile. The next change of the release
         # removes the stored request.
         return
-    if rows.leaving(row) or _deleting(operation):
+    if rows.leaving(row) or _cluster_is_deleted(operation):
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     status_writer.save_accepted(nodegroup, operation.release)
@@ -105,7 +107,7 @@ def _store_item(
     """
     key = desired_state.item_key(nodegroup.uuid)
     for last in (False, False, True):
-        stored = operation.stored()
+        stored = operation.read_stored()
         change = {key: encoding.plain(_new_item(operation, nodegroup, stored))}
         try:
             operation.patch_stored(change, stored.version)
@@ -127,7 +129,7 @@ def update(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
         return
     _refresh_unchanged(nodegroup, saved)
     try:
-        deleting = rows.leaving(saved) or _deleting(operation)
+        deleting = rows.leaving(saved) or _cluster_is_deleted(operation)
         if not deleting:
             operation.check_changeable()
             operation.check_answering()
@@ -161,13 +163,17 @@ def delete(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
     if rows.fresh_group(nodegroup) is None:
         return
     if not cluster.stack_id:
-        nodegroup.destroy()
+        with call.without_lease("nothing was made for the cluster"):
+            rows.destroy(nodegroup)
         return
+    # The rows are enough: no answer of the management cluster is needed.
     if not rows.doomed(cluster):
         operation.check_changeable()
         rows_now, _ = rows.read(cluster)
         group = rows.group(nodegroup, operation.release)
         operation.check_replacement(rows_now.with_leaving(group))
+    # First, so that polls find it even if its key can't be stored. The key is
+    # there for handlers that write another status over it.
     status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     operation.start_update()
 
@@ -178,7 +184,7 @@ def delete(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
     _run(operation, work)
 
 
-def _deleting(operation: operations.Operation) -> bool:
+def _cluster_is_deleted(operation: operations.Operation) -> bool:
     """Return whether the whole cluster is being deleted.
 
     Its own row does not say so: Magnum's handlers of nodegroups write
@@ -217,7 +223,7 @@ def _store_change(
     saved: rows.NodeGroup,
 ) -> None:
     """Store the change of an update, if it changes any values."""
-    stored = operation.stored()
+    stored = operation.read_stored()
     change = _change(operation.cluster, nodegroup, saved, stored)
     group = rows.group(nodegroup, operation.release)
     changes = dict(stored.requests.changes)
@@ -256,6 +262,8 @@ def _apply(operation: operations.Operation) -> None:
     with operation.lock() as held:
         if held.deleting or apply.to_release(held, changes_only=True):
             return
+        # Nothing had to change, so a leaving group may have no objects. Polls
+        # remove the rows of the others.
         if rows.read(held.row)[0].leaving:
             remove_deleted(held, held.observe())
 
@@ -278,7 +286,7 @@ def remove_deleted(
     _remove_server_groups(held, gone.values())
     for nodegroup in observed.nodegroups:
         if nodegroup.uuid in gone:
-            nodegroup.destroy()
+            rows.destroy(nodegroup)
             LOG.info("nodegroup %s is deleted", nodegroup.uuid)
     requests = releases.read_stored(held.runtime, held.scope).requests
     if keys := requests.keys_of(gone):

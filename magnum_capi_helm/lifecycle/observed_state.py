@@ -47,7 +47,7 @@ class ObservedState(releases.Observed):
     :param version: of all objects
     """
 
-    operation: releases.Release
+    release: releases.Release
     expected: cluster_status.Expected
     verdict: cluster_status.Verdict
     version: Hashable
@@ -56,7 +56,7 @@ class ObservedState(releases.Observed):
     @property
     def row(self) -> Any:
         """Magnum's row of the cluster."""
-        return self.operation.cluster
+        return self.release.cluster
 
     @property
     def desired(self) -> desired_state.DesiredState | None:
@@ -102,7 +102,7 @@ class ObservedState(releases.Observed):
         return (
             any(each.harmful for each in self.view.revisions)
             or repair.miscounted(self.view, self.rows)
-            or repair.addons_differ(self.view, self.operation.scope, addons)
+            or repair.addons_differ(self.view, self.release.scope, addons)
             or self._has_lingering_group
         )
 
@@ -126,23 +126,23 @@ class ObservedState(releases.Observed):
         """Return whether a request has still to decide about a group."""
         return any(map(rows.undecided, self.nodegroups))
 
-    def facts(self, *, held: bool, shown: bool = True) -> decision.Facts:
+    def facts(self, *, locked: bool, shown: bool = True) -> decision.Facts:
         """Return what decides about the next action.
 
-        :param held: all was read, under the Lease
+        :param locked: all was read under the Lease
         :param shown: a failed status was visible long enough
         """
-        backoff, scope = self.operation.runtime.backoff, self.operation.scope
+        backoff, scope = self.release.runtime.backoff, self.release.scope
         return decision.Facts(
             status=self.row.status,
-            locked=held,
+            locked=locked,
             complete=self.verdict.complete and self.is_upgraded,
             behind=self.is_behind,
             drifted=self.has_drifted,
             undecided=self.has_undecided_group,
-            left=self._has_gone_group,
+            row_only=self._has_gone_group,
             overdue=self.is_overdue,
-            pausing=not held and not backoff.is_over(scope),
+            pausing=not locked and not backoff.is_over(scope),
             shown=shown,
         )
 
@@ -157,9 +157,7 @@ class ObservedState(releases.Observed):
             or self.is_behind
             or self.has_drifted
             or self.has_undecided_group
-            or not faults.are_settled(
-                self.operation.runtime, self.operation.scope
-            )
+            or not faults.are_settled(self.release.runtime, self.release.scope)
         ):
             return 0.0
         return min(
@@ -167,7 +165,7 @@ class ObservedState(releases.Observed):
         )
 
     @functools.cached_property
-    def mark(self) -> replacement.Mark | None:
+    def progress(self) -> replacement.Progress | None:
         """Return the progress of the machines in an update.
 
         :returns: None where the release is not what the rows want yet, and
@@ -175,14 +173,14 @@ class ObservedState(releases.Observed):
         """
         if rows.action(self.row.status) == "CREATE" or self.is_behind:
             return None
-        return replacement.latest_mark(self.view)
+        return replacement.latest_progress(self.view)
 
     @property
-    def new_mark(self) -> replacement.Mark | None:
-        """Return the mark, unless an operation has it on the Cluster."""
-        stored = replacement.stored_mark(self.view.cluster)
-        is_new = rows.in_progress(self.row.status) and self.mark != stored
-        return self.mark if is_new and self.view.cluster else None
+    def new_progress(self) -> replacement.Progress | None:
+        """Return the progress that the Cluster does not have yet."""
+        stored = replacement.stored_progress(self.view.cluster)
+        is_new = rows.in_progress(self.row.status) and self.progress != stored
+        return self.progress if is_new and self.view.cluster else None
 
     @property
     def is_overdue(self) -> bool:
@@ -200,14 +198,14 @@ class ObservedState(releases.Observed):
         is_create = rows.action(self.row.status) == "CREATE"
         if self.has_undecided_group and not is_create:
             return math.inf
-        if self.mark is not None:
-            since = float(self.mark.time)
+        if self.progress is not None:
+            since = float(self.progress.time)
         else:
             change = (self.rows.fingerprint(), self.is_upgraded)
-            ages = self.operation.runtime.ages
-            age = ages.age(self.operation.scope, "change", change)
+            ages = self.release.runtime.ages
+            age = ages.age(self.release.scope, "change", change)
             since = time.time() - age
-        return seconds_left(self.operation, since)
+        return seconds_left(self.release, since)
 
 
 def observe_all(
@@ -258,7 +256,7 @@ def judge(
     """
     runtime, scope = operation.runtime, operation.scope
     rows_now, nodegroups = rows.read(operation.cluster)
-    objects = faults.added(runtime, scope, snapshot.decode())
+    objects = faults.with_faults(runtime, scope, snapshot.decode())
     expected = cluster_status.Expected(
         objects.known(rows_now),
         conf.CONF.capi_helm.k8s_control_plane_resource_conditions,

@@ -76,7 +76,7 @@ def _poll(operation: operations.Operation) -> health.Health:
     if not rows.in_progress(cluster.status):
         # Errors of an operation that another conductor ended don't count.
         runtime.ages.age(operation.scope, "errors", False)
-    looks = (rows.shows(cluster), snapshot.version)
+    looks = (rows.health_key(cluster), snapshot.version)
     result = runtime.health_cache.get(operation.scope, looks)
     if result is None:
         with runtime.verdict_slots:

@@ -41,7 +41,7 @@ from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.lifecycle import observed_state
-from magnum_capi_helm.lifecycle import plans
+from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import resize
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
@@ -86,6 +86,7 @@ def poll(context: Any, cluster: rows.Cluster) -> None:
     ):
         try:
             _poll(context, cluster)
+        # Inside the meter: these are no failed polls.
         except magnum_errors.QUIET as error:
             LOG.debug(text, uuid, error)
 
@@ -180,7 +181,7 @@ def _is_unchanged(cluster: rows.Cluster) -> bool:
         # The rest of the poll shares the read, meets the error and saves it.
         return False
     return bool(
-        runtime.status_cache.get(scope, (rows.looks(cluster), version))
+        runtime.status_cache.get(scope, (rows.verdict_key(cluster), version))
     )
 
 
@@ -198,20 +199,20 @@ def reconcile(operation: operations.Operation) -> None:
     runtime, scope = operation.runtime, operation.scope
     with identity.verified_on_error(runtime, cluster):
         snapshot = runtime.snapshots.get(scope)
-    faults.ask(runtime, scope, snapshot.infrastructure())
+    faults.refresh(runtime, scope, snapshot.infrastructure())
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, snapshot)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
-        plans.remove_hook(operation, state.view.machines)
-        decided = decision.decide(state.facts(held=False))
+        plan_steps.remove_hook(operation, state.view.machines)
+        decided = decision.decide(state.facts(locked=False))
         _log(operation, decided)
         if not decided.lease:
             if _has_ended(state):
                 return
             _save_facts(state)
-            seconds = 0.0 if state.new_mark else state.seconds_valid
+            seconds = 0.0 if state.new_progress else state.seconds_valid
             if seconds > 0:
-                looks = (rows.looks(cluster), state.version)
+                looks = (rows.verdict_key(cluster), state.version)
                 runtime.status_cache.put(scope, looks, True, seconds)
             return
     with operation.queued(reconcile_under_lease):
@@ -238,7 +239,7 @@ def _has_ended(state: observed_state.ObservedState) -> bool:
     """
     if not rows.in_progress(state.row.status):
         return False
-    row = rows.fresh(state.operation.context, state.row)
+    row = rows.fresh(state.release.context, state.row)
     return row is None or not rows.in_progress(row.status)
 
 
@@ -248,19 +249,19 @@ def _save_facts(state: observed_state.ObservedState) -> None:
 
     The progress is saved in the Cluster and needs no Lease: the patch names
     the version of the Cluster that was read, so a poll that was delayed cannot
-    overwrite a later mark. A poll that loses this race, or finds the
+    overwrite later progress. A poll that loses this race, or finds the
     management cluster frozen, looks again ten seconds later.
 
     :raises ManagementError: the progress could not be saved
     """
-    verdict = plans.with_step(state.view, state.verdict)
+    verdict = plan_steps.with_step(state.view, state.verdict)
     status_writer.save_facts(state.row, state.nodegroups, verdict)
-    mark, before = state.new_mark, view.metadata_of(state.view.cluster)
-    if mark is None:
+    progress, before = state.new_progress, view.metadata_of(state.view.cluster)
+    if progress is None:
         return
-    patch = mark.patch()
+    patch = progress.patch()
     patch["metadata"]["resourceVersion"] = before["resourceVersion"]
-    runtime, scope = state.operation.runtime, state.operation.scope
+    runtime, scope = state.release.runtime, state.release.scope
     with contextlib.suppress(errors.Conflict, errors.Frozen):
         runtime.maintenance.check()
         runtime.management.patch(kinds.CLUSTER, *scope, patch)
@@ -285,24 +286,24 @@ def _reconcile_held(held: holding.Held) -> None:
         case State.DELETING:
             if rows.action(row.status) != "DELETE":
                 status_writer.save_deleting(row)
-                status_writer.copy_outcome(row, held.given)
+                status_writer.copy_outcome(row, held.caller_row)
             return
     state = observed_state.observe_all(held, pending_requests.settle(held))
-    facts = state.facts(held=True, shown=failure_was_shown(held, row))
+    facts = state.facts(locked=True, shown=failure_was_shown(held, row))
     decided = decision.decide(facts)
-    if decided.state is State.LEFT:
+    if decided.state is State.ROW_ONLY:
         _log(held, decided)
         gone = nodegroups.remove_deleted(held, state)
         staying = [each for each in state.nodegroups if each.uuid not in gone]
         state = dataclasses.replace(state, nodegroups=staying)
-        decided = decision.decide(dataclasses.replace(facts, left=False))
+        decided = decision.decide(dataclasses.replace(facts, row_only=False))
     _log(held, decided)
     if action := _ACTIONS.get(decided.state):
         action(held, state)
-    status_writer.copy_outcome(row, held.given)
+    status_writer.copy_outcome(row, held.caller_row)
 
 
-def _log(release: releases.Release, decided: decision.Row) -> None:
+def _log(release: releases.Release, decided: decision.Rule) -> None:
     """Log the state of a cluster, at INFO when it is another one."""
     rt, scope = release.runtime, release.scope
     is_new = rt.decisions.get(scope) != decided.state
@@ -333,7 +334,7 @@ def failure_was_shown(release: releases.Release, row: rows.Cluster) -> bool:
 
 def _finish(held: holding.Held, state: observed_state.ObservedState) -> None:
     """Take the next step of a plan, or write COMPLETE."""
-    if not plans.advance(held, state):
+    if not plan_steps.advance(held, state):
         _complete(held, state)
 
 
@@ -343,12 +344,12 @@ def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
     Magnum's handlers take no Lease: their changes since the look would wait
     for polls of a complete cluster, and there are none.
     """
-    operation, row = state.operation, state.row
-    operation.runtime.backoff.forget(operation.scope)
+    row = state.row
+    held.runtime.backoff.forget(held.scope)
     resize.withdraw_marks(held, state.view.machines)
     if state.desired and state.desired.before:
-        # A complete upgrade can't be rolled back by a poll any more.
-        operation.patch_stored(desired_state.FORGET_PREVIOUS)
+        # The operator can't roll back a complete upgrade.
+        held.patch_stored(desired_state.FORGET_PREVIOUS)
     if held.save_complete(state.nodegroups, state.verdict):
         rows_now, group_rows = rows.read(row)
         if (
@@ -364,7 +365,7 @@ def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
 
 
 def _give_up(held: holding.Held, state: observed_state.ObservedState) -> None:
-    verdict = plans.with_step(state.view, state.verdict)
+    verdict = plan_steps.with_step(state.view, state.verdict)
     reason = f"{observed_state.LATE}{verdict.reason}"
     _save_failed(held, state, reason, verdict)
 
@@ -435,7 +436,9 @@ def _save_failed(
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
-#: What is done under the Lease; nothing in the other states.
+#: What is done under the Lease. ``_reconcile_held`` itself does what GONE,
+#: DELETING and ROW_ONLY need, ``pending_requests.settle`` ends UNSETTLED, and
+#: the others need nothing.
 _ACTIONS = {
     State.DONE: _finish,
     State.LATE: _give_up,

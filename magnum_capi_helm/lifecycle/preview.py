@@ -83,7 +83,7 @@ def of_cluster(release: releases.Release) -> desired_state.DesiredState:
         )
     revisions = release.revisions()
     rows_now, _ = rows.read(row)
-    return release.stored(revisions).planned(row, rows_now, revisions)
+    return release.read_stored(revisions).desired_for(row, rows_now, revisions)
 
 
 def of_template(

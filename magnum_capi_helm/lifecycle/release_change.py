@@ -123,7 +123,7 @@ def read(release: releases.Release) -> Current:
             "the cluster has no release on the management cluster yet: wait "
             "until it is complete"
         )
-    stored = release.stored(revisions)
+    stored = release.read_stored(revisions)
     if plan := stored.plan:
         # Its machines need values that others would not have.
         raise errors.NotSupported(
@@ -131,7 +131,7 @@ def read(release: releases.Release) -> Current:
             "UPDATE_IN_PROGRESS, a resize to the present count continues it. "
             f"{plan.WAY_BACK}"
         )
-    desired = stored.planned(row, rows_now, revisions)
+    desired = stored.desired_for(row, rows_now, revisions)
     template_guard.check_current(release, desired, revisions)
     named = rows_now.known_as(values.group_names(desired.values))
     live = release.runtime.snapshots.read(release.scope).decode()
@@ -143,7 +143,7 @@ def read(release: releases.Release) -> Current:
         for each in named.workers
         if each.chart_name in owned
     }
-    existing = list(filter(rows.counts, nodegroups))
+    existing = list(filter(rows.is_member, nodegroups))
     revision = releases.last_deployed(revisions).version
     return Current(release, existing, named, desired, autoscaled, revision)
 
@@ -256,7 +256,7 @@ def accept(held: holding.Held, desired: desired_state.DesiredState) -> None:
         raise
 
 
-def finish(held: holding.Held, deadline: float | None = None) -> str:
+def run_helm(held: holding.Held, deadline: float | None = None) -> str:
     """Run helm for an accepted change.
 
     :param deadline: of the caller's answer, on the monotonic clock

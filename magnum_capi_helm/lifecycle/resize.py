@@ -91,7 +91,7 @@ def resize(
     stored = None
     with contextlib.suppress(errors.CapiHelmError):
         # Labels that an operator changed are there, and in no row.
-        stored = operation.stored()
+        stored = operation.read_stored()
     desired = stored.desired if stored else None
     if nodegroup.role == "master":
         _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
@@ -137,7 +137,7 @@ def _check_control_plane(
     cluster_spec.check_control_plane_size(count, "node_count")
     if count == 1:
         return
-    desired = operation.stored().desired
+    desired = operation.read_stored().desired
     api = (desired.values.get("apiServer") or {}) if desired else {}
     if api.get("enableLoadBalancer") is False:
         raise errors.InvalidInput(

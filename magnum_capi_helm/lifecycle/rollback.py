@@ -3,7 +3,7 @@
 """Take back an upgrade, or a rotation, that failed or does not end.
 
 1. The desired state remembers the release before its last upgrade. A rotation
-   of the CAs has a way back of its own (``plans.py``).
+   of the CAs has a way back of its own (``plan_steps.py``).
 2. Refuse a cluster that is complete, or that has nothing to go back to.
 3. Refuse if a server of the control plane may run the newer Kubernetes: etcd
    and the objects in it can't go back.
@@ -23,7 +23,7 @@ from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import plans
+from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
@@ -47,9 +47,9 @@ def rollback(operation: operations.Operation) -> str:
         held.check_living()
         pending_requests.settle(held)
         planned = plan(held)
-        if not plans.take_back(held, planned):
+        if not plan_steps.take_back(held, planned):
             release_change.accept(held, planned)
-        return release_change.finish(held)
+        return release_change.run_helm(held)
 
 
 def plan(release: releases.Release) -> desired_state.DesiredState:
@@ -60,7 +60,7 @@ def plan(release: releases.Release) -> desired_state.DesiredState:
     """
     row = release.cluster
     _check_status(row)
-    if without := plans.planned_without(release):
+    if without := plan_steps.desired_without(release):
         return without
     current = release_change.read(release)
     before = current.desired.before

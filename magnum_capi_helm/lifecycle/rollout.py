@@ -139,7 +139,7 @@ def apply(operation: operations.Operation, order: Order) -> str:
         objects = planned.comparison.objects
         release_change.dry_run(held, objects, "what is rolled out")
         release_change.accept(held, planned.desired)
-        return release_change.finish(held)
+        return release_change.run_helm(held)
 
 
 def _check_status(row: rows.Cluster) -> None:

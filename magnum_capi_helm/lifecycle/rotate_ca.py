@@ -9,7 +9,7 @@
 3. Under the Lease, save UPDATE_IN_PROGRESS, and store the rotation in the
    Secret of the desired state. Then save a reference to both CAs: a kubeconfig
    from then on works until the old CA is dropped.
-4. The rotation is a plan (``plans.py``) of the steps in
+4. The rotation is a plan (``plan_steps.py``) of the steps in
    ``chart/ca_rotation.py``; each of them begins with CA Secrets.
 5. After the last step the Cluster gets the time at which Magnum made the CAs,
    and the old certificates are deleted from Magnum's store.
@@ -84,17 +84,17 @@ def rotate(operation: operations.Operation) -> None:
         ):
             held.check_living()
             current = release_change.read(held)
-            state = observed_state.observe_all(held, held.stored())
+            state = observed_state.observe_all(held, held.read_stored())
             observed_state.check_settled(state)
             _check_machines(held, current)
-            rotation = _plan(held, cluster)
+            rotation = _new_rotation(held, cluster)
             # Before the rest: polls complete it again if there is no more.
             status_writer.save_updating(held.row)
             _store(held, rotation)
             stored = True
             text = "CA rotation of cluster %s goes on with the polls: %s"
             with magnum_errors.logged(LOG, text, cluster.uuid):
-                _with_certificates(held, rotation)
+                _make_certificates(held, rotation)
     except Exception as error:
         # Polls go on with one that may be stored, and need its certificates.
         kept = stored or isinstance(error, _MayBeStoredError)
@@ -143,7 +143,7 @@ def _store(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     :raises CapiHelmError: it is not stored
     """
     try:
-        held.patch_stored(rotation.stored())
+        held.patch_stored(rotation.to_secret())
     except errors.CapiHelmError as error:
         try:
             held.patch_stored({rotation.KEY: None})
@@ -153,7 +153,7 @@ def _store(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     LOG.info("cluster %s: %s", held.row.uuid, rotation.text)
 
 
-def _with_certificates(
+def _make_certificates(
     held: holding.Held, rotation: ca_rotation.Rotation
 ) -> ca_rotation.Rotation:
     """Let Magnum sign with the old CA and show both; the row is saved.
@@ -167,6 +167,7 @@ def _with_certificates(
     context, row = held.context, held.row
     old, new = row.ca_cert_ref, rotation.references["ca_cert_ref"]
     if old in rotation.certificates:
+        # An earlier poll has made them.
         return rotation
     pem, made = rotation.new["ca"][0], []
     both = ca_rotation.bundle(rotation.old["ca"], pem)
@@ -178,7 +179,7 @@ def _with_certificates(
             references={**rotation.references, "ca_cert_ref": made[1]},
             certificates=sorted({*rotation.certificates, old, new, made[0]}),
         )
-        held.patch_stored(rotation.stored())
+        held.patch_stored(rotation.to_secret())
     except errors.CapiHelmError as error:
         # Without an answer the rotation may have their names.
         if not isinstance(error, errors.ManagementUnreachable):
@@ -186,11 +187,13 @@ def _with_certificates(
         raise
     row.ca_cert_ref = made[0]
     rows.save(row)
-    certificates.delete(context, row, ())
+    certificates.forget_client_files(context, row)
     return rotation
 
 
-def _plan(held: holding.Held, cluster: rows.Cluster) -> ca_rotation.Rotation:
+def _new_rotation(
+    held: holding.Held, cluster: rows.Cluster
+) -> ca_rotation.Rotation:
     """Return a rotation; nothing is made for it yet.
 
     :raises NotSupported: a CA Secret of the cluster is not there, or the CAs
@@ -267,7 +270,7 @@ def begin(
     """Write what new machines of a step need."""
     rt = held.runtime
     if not rotation.step:
-        rotation = _with_certificates(held, rotation)
+        rotation = _make_certificates(held, rotation)
     if rotation.now.control_plane:
         for purpose in _PURPOSES:
             rt.management.patch(
@@ -301,7 +304,9 @@ def _changed(
     """Return the desired state with other values, or the same."""
     revisions, row = release.revisions(), release.cluster
     rows_now, _ = rows.read(row)
-    desired = release.stored(revisions).planned(row, rows_now, revisions)
+    desired = release.read_stored(revisions).desired_for(
+        row, rows_now, revisions
+    )
     new = change(desired.values)
     if new == desired.values:
         return desired
@@ -324,8 +329,7 @@ def _use_new_ca(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     for field, ref in rotation.references.items():
         setattr(row, field, ref)
     rows.save(row)
-    # Magnum's cache of client files goes, too.
-    certificates.delete(held.context, row, ())
+    certificates.forget_client_files(held.context, row)
     held.runtime.management.delete(
         kinds.SECRET, held.namespace, names.kubeconfig(held.release)
     )
@@ -346,7 +350,7 @@ def has_ended(
     release: releases.Release, rotation: ca_rotation.Rotation
 ) -> bool:
     """Return whether a rotation is the copy of one that has ended."""
-    return _number(rotation) <= _ended_at(release)
+    return _date(rotation) <= _ended_at(release)
 
 
 def _ended_at(release: releases.Release) -> str:
@@ -355,11 +359,11 @@ def _ended_at(release: releases.Release) -> str:
     return view.annotations_of(live).get(_ENDED, "")
 
 
-def end_mark(rotation: ca_rotation.Rotation) -> dict[str, str]:
-    return {_ENDED: _number(rotation)}
+def end_annotation(rotation: ca_rotation.Rotation) -> dict[str, str]:
+    return {_ENDED: _date(rotation)}
 
 
-def _number(rotation: ca_rotation.Rotation) -> str:
+def _date(rotation: ca_rotation.Rotation) -> str:
     """Return when the CAs were made: later rotations have later ones."""
     return certificates.made_at(rotation.new["ca"][0])
 
@@ -376,7 +380,7 @@ def discard(
     certificates.delete(context, row, sorted(refs))
 
 
-def planned_without(
+def desired_without(
     release: releases.Release, rotation: ca_rotation.Rotation
 ) -> desired_state.DesiredState:
     """Return the desired state without a rotation.

@@ -83,7 +83,7 @@ def upgrade(
                 # Magnum has told the user by now that the upgrade failed.
                 raise errors.NotSupported(_TOO_LATE)
             release_change.accept(held, desired)
-        problem = release_change.finish(held, deadline)
+        problem = release_change.run_helm(held, deadline)
         if problem:
             LOG.warning(
                 "Upgrade of cluster %s goes on with the polls: %s",
@@ -135,7 +135,7 @@ def _plan(
     template: Any,
     batch: int | None,
     nodegroup: rows.NodeGroup,
-) -> upgrade_plan.Plan:
+) -> upgrade_plan.Upgrade:
     if nodegroup is not None and nodegroup.role == "master":
         raise errors.NotSupported(
             "nodegroup: the control plane can't be upgraded alone by this "
@@ -162,7 +162,7 @@ def _plan(
 
 
 def _checked(
-    held: holding.Held, plan: upgrade_plan.Plan
+    held: holding.Held, plan: upgrade_plan.Upgrade
 ) -> desired_state.DesiredState:
     """Return the new desired state, after all that could refuse it."""
     draft = plan.desired()
@@ -192,7 +192,7 @@ def _checked(
 
 def _log_kept_groups(
     held: holding.Held,
-    plan: upgrade_plan.Plan,
+    plan: upgrade_plan.Upgrade,
     comparison: release_change.Comparison,
 ) -> None:
     """Name groups whose image stays and that a newer chart replaces."""

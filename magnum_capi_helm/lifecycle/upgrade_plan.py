@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plan an upgrade: the new desired state of a cluster. Nothing is written.
+"""Upgrade an upgrade: the new desired state of a cluster. Nothing is written.
 
 1. Choose the nodegroups that are remade: the default groups, and those that
    have the image of the old template; or the one group that was named.
@@ -62,7 +62,7 @@ class RowChange:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Upgrade:
     """An upgrade that was checked.
 
     :param cluster: with the groups that are remade alone
@@ -180,8 +180,8 @@ def plan_cluster(
     template: Any,
     cloud: catalogue.Cloud,
     batch: int | None = None,
-) -> Plan:
-    """Plan the upgrade of a whole cluster to a template.
+) -> Upgrade:
+    """Upgrade the upgrade of a whole cluster to a template.
 
     :raises CapiHelmError: it can't be upgraded like this
     """
@@ -194,7 +194,7 @@ def plan_cluster(
     cluster, built = _resolve(current, change.row, cloud)
     _check_versions(current, cluster)
     _check_unchanged_groups(current, cluster)
-    return Plan(current, change, cluster, built=built, batch=batch)
+    return Upgrade(current, change, cluster, built=built, batch=batch)
 
 
 def build_values(
@@ -259,8 +259,8 @@ def plan_nodegroup(
     nodegroup: rows.NodeGroup,
     cloud: catalogue.Cloud,
     batch: int | None = None,
-) -> Plan:
-    """Plan the upgrade of one group to the cluster's template.
+) -> Upgrade:
+    """Upgrade the upgrade of one group to the cluster's template.
 
     :raises CapiHelmError: it can't be upgraded like this
     """
@@ -275,7 +275,7 @@ def plan_nodegroup(
     )
     values.check_group(outline, cluster.node_groups[0])
     _check_group_version(current, cluster.node_groups[0])
-    return Plan(current, change, cluster, built=None, batch=batch)
+    return Upgrade(current, change, cluster, built=None, batch=batch)
 
 
 def _chart(labels: Any, old: cluster_spec.Chart) -> cluster_spec.Chart:

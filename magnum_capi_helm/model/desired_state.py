@@ -32,7 +32,7 @@ _BEFORE_VALUES = "before-values.json.gz"
 
 _PLACE = "the Secret with the desired state, <release>-intent"
 
-#: As a pending request, removes the state that a rollback would restore.
+#: As a patch of the Secret, removes the state that a rollback would restore.
 FORGET_PREVIOUS = {_BEFORE: None, _BEFORE_VALUES: None}
 
 #: Key of the changes that an upgrade still has to write into Magnum's rows.

@@ -2,8 +2,8 @@
 
 """An operation of several steps, each of which replaces machines of one role.
 
-It is data in the Secret of the desired state. ``lifecycle/plans.py`` takes its
-steps; a kind of plan is a subclass, with content of its own.
+It is data in the Secret of the desired state. ``lifecycle/plan_steps.py``
+takes its steps; a kind of plan is a subclass, with content of its own.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Plan:
         number = f"step {self.step + 1} of {len(self.STEPS)}"
         return f"{self.NAME}, {number}: {self.now.text}"
 
-    def stored(self) -> dict[str, str]:
+    def to_secret(self) -> dict[str, str]:
         """Return the key of the Secret, with its content."""
         return {self.KEY: encoding.pack(dataclasses.asdict(self))}
 

@@ -65,11 +65,11 @@ def _to_release(
     listed = held.revisions()
     # An absence is believed after a fresh answer alone.
     identity.check(held.runtime, nodegroups, cached=bool(listed))
-    stored = held.stored(listed, stored)
+    stored = held.read_stored(listed, stored)
     stored = pending_requests.settle(held, nodegroups, stored)
     revisions = helm_run.give_up_dead(held, listed)
     rows_now = rows.wants(held.cluster, nodegroups)
-    planned = stored.planned(held.cluster, rows_now, revisions)
+    planned = stored.desired_for(held.cluster, rows_now, revisions)
     if changes_only and not stored.differs(planned):
         return False
     if helm_run.is_too_late(deadline):
@@ -123,6 +123,6 @@ def repair(held: holding.Held) -> None:
     :raises CapiHelmError: as :func:`repair.repair`
     """
     revisions = held.revisions()
-    desired = held.stored(revisions).accepted()
+    desired = held.read_stored(revisions).accepted()
     template_guard.check_current(held, desired, revisions)
     repairs.repair(held)

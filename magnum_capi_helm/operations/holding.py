@@ -38,14 +38,14 @@ LOG = log.getLogger(__name__)
 class Held(releases.Release):
     """A release whose Lease this call holds.
 
-    :ivar given: the caller's row
+    :ivar caller_row: the row that the caller has
     :ivar row: Magnum's row, read under the Lease; None: it is gone
     :ivar cluster: the same, or the caller's row of a cluster that is gone
     """
 
     def __init__(self, release: releases.Release, hold: lease.Hold) -> None:
         super().__init__(release.context, release.cluster, release.runtime)
-        self.given = release.cluster
+        self.caller_row = release.cluster
         self.allowed = release.allowed
         self.hold = hold
         self.row = self.reread()
@@ -172,7 +172,7 @@ class Held(releases.Release):
         try:
             deleted = self.deletion_requested()
         except errors.CapiHelmError:
-            status_writer.save_unfinished(self.row)
+            status_writer.save_in_progress(self.row)
             raise
         if deleted:
             status_writer.save_deleting(self.row)

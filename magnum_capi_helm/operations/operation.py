@@ -113,8 +113,8 @@ class Operation(releases.Release):
         """
         try:
             revisions = self.revisions()
-            stored = self.stored(revisions, stored_then)
-            planned = stored.planned(self.cluster, rows_then, revisions)
+            stored = self.read_stored(revisions, stored_then)
+            planned = stored.desired_for(self.cluster, rows_then, revisions)
             if always or stored.differs(planned):
                 with self.runtime.turns.turn():
                     template_guard.check(self, planned, rows_then, revisions)

@@ -3,9 +3,9 @@
 """Bring Magnum's rows in line with requests that were accepted.
 
 A request stores what it wants beside the desired state before it writes its
-row, and Magnum's handlers write into rows whatever they remember. So the
-Secret decides: under the Lease, before the rows are judged or applied, the
-rows get what it says.
+row (a deletion: after it), and Magnum's handlers write into rows whatever they
+remember. So the Secret decides: under the Lease, before the rows are judged or
+applied, the rows get what it says.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def settle(
     extra = [each for each in nodegroups if not each.is_default]
     if not extra:
         return stored
-    stored = held.stored(stored=stored)
+    stored = held.read_stored(stored=stored)
     if stored.desired is not None:
         _settle_groups(held, nodegroups, extra, stored)
     return stored
@@ -126,7 +126,7 @@ def _settle_without_values(
     reason = ""
     if rows.undecided(nodegroup):
         reason = "" if young else _NEVER_DECIDED
-    elif rows.counts(nodegroup):
+    elif rows.is_member(nodegroup):
         if young and not nodegroup.stack_id:
             # Resized before its own request has decided.
             status_writer.save_group(nodegroup, rows.Status.CREATE_IN_PROGRESS)

@@ -107,7 +107,7 @@ class StoredState:
             raise InterruptedCreateError
         return self.desired
 
-    def planned(
+    def desired_for(
         self,
         cluster: rows.Cluster,
         rows_now: requested_groups.Rows,
@@ -412,12 +412,12 @@ class Release:
 
     # The Secret
 
-    def stored(
+    def read_stored(
         self,
         revisions: Revisions | None = None,
         stored: StoredState | None = None,
     ) -> StoredState:
-        """Do the same as :func:`read_or_adopt`."""
+        """Read the Secret; of a cluster of 1.4.0, the state of its release."""
         return read_or_adopt(self.runtime, self.scope, revisions, stored)
 
     @call.without_lease("keys of requests, which the next holder takes")
@@ -426,7 +426,8 @@ class Release:
     ) -> str:
         """Set keys beside the desired state, or remove them (None).
 
-        It is atomic and needs no Lease: no other key is touched.
+        It is atomic, and touches no other key. Requests call it without the
+        Lease; plans and polls call it under the Lease, which is checked.
 
         :param version: ``resourceVersion`` that the Secret must have; empty:
             any, and a missing Secret is made

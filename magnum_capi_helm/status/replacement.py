@@ -130,7 +130,7 @@ def _date(obj: view.Object) -> str:
 PROGRESS_ANNOTATION = "magnum.openstack.org/progress"
 
 
-class Mark(NamedTuple):
+class Progress(NamedTuple):
     """The best counts so far of one update.
 
     :ivar revision: of the helm release
@@ -148,23 +148,23 @@ class Mark(NamedTuple):
     time: int
 
     def patch(self) -> dict[str, Any]:
-        """Return the merge patch that writes the mark on the Cluster."""
+        """Return the merge patch that writes the progress on the Cluster."""
         notes = {PROGRESS_ANNOTATION: json.dumps(self._asdict())}
         return {"metadata": {"annotations": notes}}
 
 
-def stored_mark(cluster: view.Object | None) -> Mark | None:
-    """Return the mark in the annotation, or None if there is no valid one."""
+def stored_progress(cluster: view.Object | None) -> Progress | None:
+    """Return the annotation's, or None if there is no valid one."""
     notes = view.annotations_of(cluster)
-    mark = view.parsed(notes.get(PROGRESS_ANNOTATION, ""))
+    noted = view.parsed(notes.get(PROGRESS_ANNOTATION, ""))
     try:
-        return Mark(*(int(mark[name]) for name in Mark._fields))
+        return Progress(*(int(noted[name]) for name in Progress._fields))
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
 
 
-def latest_mark(objects: view.View) -> Mark | None:
-    """Return the mark of now: the stored one if there is no progress.
+def latest_progress(objects: view.View) -> Progress | None:
+    """Return the best counts of now: the stored ones without progress.
 
     :returns: None where there is no release
     """
@@ -177,14 +177,16 @@ def latest_mark(objects: view.View) -> Mark | None:
     ages = [(view.created_at(each) < began, each) for each in objects.machines]
     old = sum(is_old for is_old, _ in ages)
     new = sum(not is_old and _has_ready_node(each) for is_old, each in ages)
-    best = stored_mark(objects.cluster)
+    best = stored_progress(objects.cluster)
     update = (revision.version, began)
     if best is None or (best.revision, best.began) != update:
         # The first look only sets the starting counts.
-        return Mark(*update, new, old, int(max(revision.modified, renewed)))
+        return Progress(
+            *update, new, old, int(max(revision.modified, renewed))
+        )
     if new <= best.new and old >= best.old:
         return best
-    return Mark(*update, max(new, best.new), min(old, best.old), int(now))
+    return Progress(*update, max(new, best.new), min(old, best.old), int(now))
 
 
 def _has_ready_node(obj: view.Object) -> bool:

@@ -60,12 +60,12 @@ class ReadTest(base.FlowTestCase):
             ),
         ):
             group = self.nodegroup(row, name=name, **fields)
-            self.assertEqual(expected, rows.counts(group), name)
+            self.assertEqual(expected, rows.is_member(group), name)
 
     def test_the_default_groups_of_a_failed_create_count(self) -> None:
         self.saved(status="CREATE_FAILED")
         for group in self.groups().values():
-            self.assertTrue(rows.counts(group), group.name)
+            self.assertTrue(rows.is_member(group), group.name)
 
     def test_a_row_that_is_gone_is_none(self) -> None:
         row = self.saved()

@@ -23,7 +23,7 @@ _SHALLOW: tuple[tuple[dict[str, Any], State], ...] = (
     ({"deleting": True}, State.DELETING),
     ({"status": "CREATE_COMPLETE"}, State.RESTING),
     ({"status": "UPDATE_COMPLETE", "behind": True}, State.RESTING),
-    ({"left": True}, State.LEFT),
+    ({"row_only": True}, State.ROW_ONLY),
     ({"complete": True, "undecided": True}, State.UNSETTLED),
     ({"undecided": True}, State.WAITING),
     ({"complete": True}, State.DONE),
@@ -33,8 +33,8 @@ _SHALLOW: tuple[tuple[dict[str, Any], State], ...] = (
     ({"overdue": True}, State.LATE),
     ({"behind": True}, State.BEHIND),
     ({"drifted": True}, State.DRIFTED),
-    ({"behind": True, "pausing": True}, State.HELD),
-    ({"drifted": True, "pausing": True}, State.HELD),
+    ({"behind": True, "pausing": True}, State.PAUSED),
+    ({"drifted": True, "pausing": True}, State.PAUSED),
     ({"pausing": True}, State.WAITING),
 )
 #: The same under the Lease.
@@ -43,7 +43,7 @@ _DEEP: tuple[tuple[dict[str, Any], State], ...] = (
     ({"status": "UPDATE_COMPLETE"}, State.RESTING),
     # A plan may be open.
     ({"status": "UPDATE_COMPLETE", "complete": True}, State.DONE),
-    ({"left": True}, State.LEFT),
+    ({"row_only": True}, State.ROW_ONLY),
     ({"complete": True, "undecided": True}, State.WAITING),
     ({"complete": True}, State.DONE),
     ({"complete": True, "drifted": True}, State.DRIFTED),
@@ -56,7 +56,7 @@ _DEEP: tuple[tuple[dict[str, Any], State], ...] = (
 )
 #: The first of two facts decides.
 _PRECEDENCE = (
-    ("left", State.LEFT),
+    ("row_only", State.ROW_ONLY),
     ("complete", State.DONE),
     ("overdue", State.LATE),
     ("behind", State.BEHIND),
@@ -89,7 +89,7 @@ class DecisionTest(base.BaseTestCase):
 
     def test_a_state_that_changes_something_needs_the_lease(self) -> None:
         self.assertEqual(
-            {State.GONE, State.RESTING, State.FAILED, State.HELD}
+            {State.GONE, State.RESTING, State.FAILED, State.PAUSED}
             | {State.WAITING},
             {each.state for each in decision.TABLE if not each.lease},
         )

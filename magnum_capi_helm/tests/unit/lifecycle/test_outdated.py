@@ -308,7 +308,7 @@ class LateWriteTest(OutdatedCase):
 
     def test_the_later_state_stays(self) -> None:
         release = held.release(self.row())
-        late = release.stored().accepted()
+        late = release.read_stored().accepted()
         self.upgraded()
         kept = self.data()
         self.assertRaises(errors.Conflict, release.store, late)

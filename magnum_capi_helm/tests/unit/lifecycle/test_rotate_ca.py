@@ -208,7 +208,7 @@ class RotationTestCase(base.FlowTestCase):
             kinds.SECRET,
             base.NAMESPACE,
             base.INTENT,
-            {"data": changed.stored()},
+            {"data": changed.to_secret()},
         )
 
     def control_plane(self) -> dict[str, Any]:

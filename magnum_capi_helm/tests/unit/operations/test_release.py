@@ -30,7 +30,7 @@ class StoreTest(base.FlowTestCase):
         self.complete()
         self.release = held.release(self.row())
         self.desired = dataclasses.replace(
-            self.release.stored().accepted(), since=1.0
+            self.release.read_stored().accepted(), since=1.0
         )
 
     def data(self) -> dict[str, Any]:
@@ -54,16 +54,16 @@ class StoreTest(base.FlowTestCase):
     def test_a_repeated_write_is_the_writers_own(self) -> None:
         self.lose_answer("patch")
         stored = self.release.store(self.desired)
-        self.assertEqual(1.0, self.release.stored().accepted().since)
+        self.assertEqual(1.0, self.release.read_stored().accepted().since)
         # The next write goes on from there.
         self.release.store(dataclasses.replace(stored, since=2.0))
-        self.assertEqual(2.0, self.release.stored().accepted().since)
+        self.assertEqual(2.0, self.release.read_stored().accepted().since)
 
     def test_a_repeated_creation_is_the_writers_own(self) -> None:
         self.server.delete(*_SECRET)
         self.lose_answer("create")
         self.release.store(dataclasses.replace(self.desired, version=""))
-        self.assertEqual(1.0, self.release.stored().accepted().since)
+        self.assertEqual(1.0, self.release.read_stored().accepted().since)
 
     def test_another_writers_state_stays(self) -> None:
         newer = dataclasses.replace(self.desired, since=9.0)
@@ -71,7 +71,7 @@ class StoreTest(base.FlowTestCase):
         for version in (self.desired.version, ""):
             late = dataclasses.replace(self.desired, version=version)
             self.assertRaises(errors.Conflict, self.release.store, late)
-        self.assertEqual(9.0, self.release.stored().accepted().since)
+        self.assertEqual(9.0, self.release.read_stored().accepted().since)
 
     def test_the_first_state_joins_requests_that_came_before(self) -> None:
         self.server.delete(*_SECRET)

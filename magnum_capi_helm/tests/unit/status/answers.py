@@ -21,4 +21,4 @@ def answered(seen: view.View, fault: view.Fault | None) -> view.View:
         asked += questions.about_network(seen.infrastructure)
     answers = {each: (0.0, fault) for each in asked} if fault else {}
     runtime: Any = types.SimpleNamespace(faults={_SCOPE: answers})
-    return faults.added(runtime, _SCOPE, seen)
+    return faults.with_faults(runtime, _SCOPE, seen)

@@ -70,7 +70,7 @@ def seen(*machines: view.Object, **changes: Any) -> view.View:
     return view.View(**found)
 
 
-def marked(mark: replacement.Mark) -> view.Object:
+def marked(mark: replacement.Progress) -> view.Object:
     """A Cluster with a mark."""
     annotations = mark.patch()["metadata"]["annotations"]
     return {"metadata": {"annotations": annotations}}
@@ -80,8 +80,8 @@ class MarkTest(base.BaseTestCase):
     def test_machines_that_count(self) -> None:
         for each, new, old in _ROWS:
             self.assertEqual(
-                replacement.Mark(7, BEGAN, new, old, BEGAN + 20),
-                replacement.latest_mark(seen(each)),
+                replacement.Progress(7, BEGAN, new, old, BEGAN + 20),
+                replacement.latest_progress(seen(each)),
                 str(each),
             )
 
@@ -98,21 +98,21 @@ class MarkTest(base.BaseTestCase):
             ((old,), (1, 1, now)),
         )
         for machines, expected in rows:
-            cluster = marked(replacement.Mark(7, BEGAN, 1, 2, 5))
+            cluster = marked(replacement.Progress(7, BEGAN, 1, 2, 5))
             self.assertEqual(
-                replacement.Mark(7, BEGAN, *expected),
-                replacement.latest_mark(seen(*machines, cluster=cluster)),
+                replacement.Progress(7, BEGAN, *expected),
+                replacement.latest_progress(seen(*machines, cluster=cluster)),
                 str(expected),
             )
 
     def test_the_mark_of_another_update_does_not_count(self) -> None:
         for other in (
-            replacement.Mark(6, BEGAN, 9, 0, 5),
-            replacement.Mark(7, BEGAN - 1, 9, 0, 5),
+            replacement.Progress(6, BEGAN, 9, 0, 5),
+            replacement.Progress(7, BEGAN - 1, 9, 0, 5),
         ):
             self.assertEqual(
-                replacement.Mark(7, BEGAN, 0, 1, BEGAN + 20),
-                replacement.latest_mark(
+                replacement.Progress(7, BEGAN, 0, 1, BEGAN + 20),
+                replacement.latest_progress(
                     seen(machine(BEFORE), cluster=marked(other))
                 ),
             )
@@ -123,8 +123,8 @@ class MarkTest(base.BaseTestCase):
             {"rollout": {"after": "2026-01-01T00:05:00Z"}},
         ):
             self.assertEqual(
-                replacement.Mark(7, BEGAN + 300, 0, 1, BEGAN + 300),
-                replacement.latest_mark(
+                replacement.Progress(7, BEGAN + 300, 0, 1, BEGAN + 300),
+                replacement.latest_progress(
                     seen(
                         machine(AFTER, "NodeHealthy"),
                         control_plane={"spec": spec},
@@ -133,4 +133,4 @@ class MarkTest(base.BaseTestCase):
             )
 
     def test_there_is_none_without_a_release(self) -> None:
-        self.assertIsNone(replacement.latest_mark(seen(revisions=())))
+        self.assertIsNone(replacement.latest_progress(seen(revisions=())))

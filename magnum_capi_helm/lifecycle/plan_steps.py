@@ -7,10 +7,13 @@
 2. Begin a step: the kind of the plan writes what new machines need. Then the
    machines of the step's role are noted. Whatever a conductor did before it
    died is done once more.
-3. ``rolloutAfter`` of the KubeadmControlPlane, or of MachineDeployments, lets
-   Cluster API replace the noted machines. When they are gone, and the cluster
-   is complete, the step has ended.
-4. After the last step the Cluster gets the number of the plan, and the Secret
+3. If the kind has stored another desired state, its number is above that of
+   the release: the next poll is in the state Behind, runs helm, and Cluster
+   API replaces the machines. Otherwise ``rolloutAfter`` of the
+   KubeadmControlPlane, or of MachineDeployments, lets it do so.
+4. When the noted machines are gone, and the cluster is complete, the step has
+   ended.
+5. After the last step the Cluster gets the date of the plan, and the Secret
    loses the plan. A plan that is not newer came back with a restored or late
    Secret, and is dropped.
 
@@ -69,13 +72,13 @@ class Kind(Protocol):
     def next_step(self, plan: Any) -> Any:
         """Return a plan whose step has ended, at the step that follows."""
 
-    def end_mark(self, plan: Any) -> dict[str, str]:
+    def end_annotation(self, plan: Any) -> dict[str, str]:
         """Return the annotation of the Cluster by which it has ended."""
 
     def discard(self, context: Any, row: rows.Cluster, plan: Any) -> None:
         """Delete what a plan that is forgotten has elsewhere."""
 
-    def planned_without(
+    def desired_without(
         self, release: releases.Release, plan: Any
     ) -> desired_state.DesiredState:
         """Return the desired state without a plan.
@@ -93,6 +96,8 @@ class Kind(Protocol):
         """
 
 
+#: The module is the kind: ``kind.begin`` is ``rotate_ca.begin``. The same
+#: classes are in ``releases.PLANS``.
 _KINDS: dict[type[plans.Plan], Kind] = {ca_rotation.Rotation: rotate_ca}
 
 
@@ -112,20 +117,20 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
         LOG.warning(text, uuid, plan.NAME)
         _forget(held, plan)
         return False
-    left = _left(state.view, plan)
-    if plan.machines is not None and not left:
+    old = _old_machines(state.view, plan)
+    if plan.machines is not None and not old:
         if plan.is_last:
             _end(held, plan)
             LOG.info("cluster %s: %s is complete", uuid, plan.NAME)
             return False
         plan = kind.next_step(plan)
-        held.patch_stored(plan.stored())
+        held.patch_stored(plan.to_secret())
     if plan.machines is None:
         _show(held, state, plan)
         _begin(held, kind, plan)
     else:
-        _replace(held, state.view, left)
-        _show_progress(held, state, plan, left)
+        _replace(held, state.view, old)
+        _show_or_fail(held, state, plan, old)
     return True
 
 
@@ -134,17 +139,21 @@ def _begin(held: holding.Held, kind: Kind, plan: plans.Plan) -> None:
     live = held.runtime.snapshots.read(held.scope).decode()
     machines = tuple(map(_uid, _machines_of(live, plan)))
     plan = dataclasses.replace(plan, machines=machines)
-    held.patch_stored(plan.stored())
+    held.patch_stored(plan.to_secret())
     LOG.info("cluster %s: %s", held.row.uuid, plan.text)
 
 
-def _show_progress(
+def _show_or_fail(
     held: holding.Held,
     state: observed_state.ObservedState,
     plan: plans.Plan,
     left: list[view.Object],
 ) -> None:
-    """Show the step, or fail an operation that replaces no more machines."""
+    """Show the step, or fail an operation that replaces no more machines.
+
+    The cluster is complete here, so its progress mark says nothing: the time
+    counts in the memory of this process.
+    """
     progress = plan.step, *map(_uid, left)
     if not observed_state.is_stuck(held, "plan", progress):
         _show(held, state, plan)
@@ -164,7 +173,7 @@ def _show(
         change = {"metadata": {"annotations": {_STEP: text}}}
         held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
     held.row.status_reason = text
-    status_writer.save_unfinished(held.row)
+    status_writer.save_in_progress(held.row)
 
 
 def _step_of(objects: view.View) -> str:
@@ -181,7 +190,7 @@ def with_step(
 
 def _end(held: holding.Held, plan: plans.Plan) -> None:
     """Note that a plan has ended; then forget it."""
-    notes = {**_KINDS[type(plan)].end_mark(plan), _STEP: None}
+    notes = {**_KINDS[type(plan)].end_annotation(plan), _STEP: None}
     change = {"metadata": {"annotations": notes}}
     held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
     _forget(held, plan)
@@ -208,7 +217,7 @@ def discard(operation: operations.Operation) -> None:
         kind.discard(operation.context, operation.cluster, plan)
 
 
-def planned_without(
+def desired_without(
     release: releases.Release,
 ) -> desired_state.DesiredState | None:
     """Return the desired state without a plan; None: there is no plan.
@@ -218,11 +227,11 @@ def planned_without(
     plan = _going_on(release)
     if plan is None:
         return None
-    return _KINDS[type(plan)].planned_without(release, plan)
+    return _KINDS[type(plan)].desired_without(release, plan)
 
 
 def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
-    """Accept the result of :func:`planned_without`, and forget the plan.
+    """Accept the result of :func:`desired_without`, and forget the plan.
 
     If the conductor dies meanwhile, the plan goes on from its first step.
 
@@ -235,7 +244,7 @@ def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
     def accept() -> None:
         _keep_machines(held, plan)
         again = dataclasses.replace(plan, step=0, machines=None)
-        version = held.patch_stored(again.stored(), desired.version)
+        version = held.patch_stored(again.to_secret(), desired.version)
         held.row.status_reason = None
         accepted = dataclasses.replace(desired, version=version)
         release_change.accept(held, accepted)
@@ -275,7 +284,7 @@ def _machines_of(live: view.View, plan: plans.Plan) -> list[view.Object]:
     ]
 
 
-def _left(live: view.View, plan: plans.Plan) -> list[view.Object]:
+def _old_machines(live: view.View, plan: plans.Plan) -> list[view.Object]:
     """Return the machines that a step has still to replace."""
     old = plan.machines or ()
     return [e for e in _machines_of(live, plan) if _uid(e) in old]
@@ -284,11 +293,11 @@ def _left(live: view.View, plan: plans.Plan) -> list[view.Object]:
 def _replace(
     held: holding.Held, live: view.View, left: list[view.Object]
 ) -> None:
-    """Let Cluster API replace the machines that are left, once.
+    """Set ``rolloutAfter``, unless it is late enough already.
 
-    The time is after their creation and before that of machines that have
-    replaced others. Otherwise it is the API server's, less a minute: from then
-    on the step has its time to make progress.
+    It is one second after the youngest old machine. If the owner has no newer
+    machine, it is at least the API server's time less a minute; of a control
+    plane, the progress of the update counts from then.
     """
     management, uids = held.runtime.management, set(map(_uid, left))
     for kind, owner in _owners(live):
@@ -332,7 +341,7 @@ def remove_hook(
     """Let machines go, unless the management cluster is frozen.
 
     Earlier builds of version 2.0 set a hook, with which Cluster API waited for
-    Magnum before it deleted a machine.
+    Magnum before it deleted a machine. The release after 2.0 does without.
 
     :raises ManagementError: a hook may be left; the next poll tries again
     """

@@ -25,7 +25,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
     (cluster.Credentials, "--apply"),
     (describe.Describe, ""),
     (preview.Diff, ""),
-    (kubeconfig.Kubeconfig, "--stdout"),
+    (kubeconfig.Kubeconfig, ""),
     (cluster.Rollback, "--apply"),
     (preview.Values, ""),
 )

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``magnum-capi-helm kubeconfig``: who gets it, and where it goes."""
+"""``magnum-capi-helm kubeconfig``: who gets it."""
 
 from __future__ import annotations
 
 import base64
 import io
-import os
-import pathlib
-import stat
-
-import fixtures
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import kubeconfig
@@ -42,8 +37,6 @@ class KubeconfigTestCase(base.FlowTestCase):
         super().setUp()
         self.complete()
         self.store(TEXT)
-        directory = self.useFixture(fixtures.TempDir()).path
-        self.path = pathlib.Path(directory) / "web.kubeconfig"
         self.out, self.err = io.StringIO(), io.StringIO()
 
     def store(self, text: str) -> None:
@@ -55,15 +48,15 @@ class KubeconfigTestCase(base.FlowTestCase):
             kinds.SECRET, {"metadata": meta, "data": {"value": value}}
         )
 
-    def take(self, *argv: str) -> None:
+    def take(self) -> None:
         """Run the command."""
         command_case.run(
-            kubeconfig.Kubeconfig, "web", *argv, out=self.out, err=self.err
+            kubeconfig.Kubeconfig, "web", out=self.out, err=self.err
         )
 
-    def refused(self, *argv: str) -> str:
+    def refused(self) -> str:
         """Why it is not given out."""
-        error = self.assertRaises(errors.CapiHelmError, self.take, *argv)
+        error = self.assertRaises(errors.CapiHelmError, self.take)
         self.assertEqual("", self.out.getvalue())
         return str(error)
 
@@ -74,86 +67,37 @@ class KubeconfigTestCase(base.FlowTestCase):
 
 
 class TakenTest(KubeconfigTestCase):
-    def test_it_is_printed_when_that_is_asked_for(self) -> None:
-        self.take("--stdout")
+    def test_the_command_prints_nothing_else(self) -> None:
+        self.take()
         self.assertEqual(TEXT, self.out.getvalue())
         self.assertEqual("", self.err.getvalue())
 
-    def test_it_goes_nowhere_unless_somebody_says_where(self) -> None:
-        self.assertRaises(SystemExit, self.take)
-        self.assertRaises(
-            SystemExit, self.take, "--stdout", "--file", str(self.path)
-        )
-
-    def test_a_file_is_its_owners_alone_whatever_the_umask(self) -> None:
-        self.addCleanup(os.umask, os.umask(0))
-        self.take("--file", str(self.path))
-        self.assertEqual(TEXT, self.path.read_text())
-        self.assertEqual(0o600, stat.S_IMODE(self.path.stat().st_mode))
-        self.assertEqual("", self.out.getvalue())
-        self.assertEqual([self.path], list(self.path.parent.iterdir()))
-
     def test_who_took_it_is_in_the_log_and_it_is_not(self) -> None:
-        self.take("--stdout")
+        self.take()
         self.assertIn(self.audit("accepted"), self.log.output.splitlines())
         self.assertNotIn("c2VjcmV0", self.log.output)
 
     def test_nothing_is_written_to_the_management_cluster(self) -> None:
         before = len(self.management.requests)
-        self.take("--stdout")
+        self.take()
         verbs = {each.verb for each in self.management.requests[before:]}
         self.assertEqual({"get"}, verbs)
 
 
 class RefusedTest(KubeconfigTestCase):
-    def test_a_file_that_exists_stays_without_force(self) -> None:
-        self.path.write_text("mine")
-        self.path.chmod(0o644)
-        before = len(self.management.requests)
-        self.assertEqual(
-            f"--file {self.path} exists: give another one, or --force",
-            self.refused("--file", str(self.path)),
-        )
-        self.assertEqual("mine", self.path.read_text())
-        # Nobody has taken anything.
-        self.assertEqual(before, len(self.management.requests))
-        self.assertNotIn("audit", self.log.output.partition("COMPLETE")[2])
-        self.take("--file", str(self.path), "--force")
-        self.assertEqual(TEXT, self.path.read_text())
-        self.assertEqual(0o600, stat.S_IMODE(self.path.stat().st_mode))
-
-    def test_a_link_is_not_followed(self) -> None:
-        victim = self.path.with_name("victim")
-        self.path.symlink_to(victim)
-        self.assertIn("exists", self.refused("--file", str(self.path)))
-        self.take("--file", str(self.path), "--force")
-        self.assertFalse(victim.exists())
-        self.assertFalse(self.path.is_symlink())
-
-    def test_a_directory_that_is_not_there(self) -> None:
-        path = self.path.parent / "none" / "web"
-        self.assertEqual(
-            f"--file {path}: there is no directory {path.parent}",
-            self.refused("--file", str(path)),
-        )
-        self.assertEqual(
-            f"--file {self.path.parent} is a directory",
-            self.refused("--file", str(self.path.parent)),
-        )
-
     def test_one_that_cluster_api_has_not_made_yet(self) -> None:
         self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
         self.assertEqual(
             f"there is no Secret {NAME} yet: Cluster API makes it after the "
             f"network; see 'magnum-capi-helm describe {self.uuid}'",
-            self.refused("--stdout"),
+            self.refused(),
         )
         self.assertIn(self.audit("refused"), self.log.output.splitlines())
 
     def test_one_that_is_damaged_and_not_quoted(self) -> None:
         for text in ("", "secret: [", "clusters: []", "- secret"):
             self.store(text)
-            why = self.refused("--stdout")
+            why = self.refused()
             self.assertIn(f"the Secret {NAME} has no kubeconfig", why)
             self.assertNotIn("secret: ", why)
 
@@ -161,4 +105,4 @@ class RefusedTest(KubeconfigTestCase):
         row = self.row()
         row.stack_id = None
         row.save()
-        self.assertIn("no release", self.refused("--stdout"))
+        self.assertIn("no release", self.refused())

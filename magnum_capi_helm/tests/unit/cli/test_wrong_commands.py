@@ -58,9 +58,8 @@ _FAILING: dict[str, tuple[int, str]] = {
         "cluster web not found: choose one of `openstack coe cluster list`",
     ),
     "kubeconfig web": (
-        2,
-        f"{_BEGIN}kubeconfig: error: one of the arguments --file --stdout is "
-        "required",
+        1,
+        "cluster web not found: choose one of `openstack coe cluster list`",
     ),
     "values": (
         2,

@@ -18,12 +18,7 @@ CHECKOUT = pathlib.Path(__file__).parents[1]
 SHARE = CHECKOUT / "doc" / "build" / "share"
 _NAME = "magnum-capi-helm"
 MANUAL = f"man/man1/{_NAME}.1"
-#: Where each shell looks below ``share``.
-COMPLETIONS = {
-    "bash": f"bash-completion/completions/{_NAME}",
-    "fish": f"fish/vendor_completions.d/{_NAME}.fish",
-    "zsh": f"zsh/site-functions/_{_NAME}",
-}
+COMPLETION = f"bash-completion/completions/{_NAME}"
 
 
 def build(share: pathlib.Path = SHARE) -> None:
@@ -38,11 +33,10 @@ def build(share: pathlib.Path = SHARE) -> None:
     trees = CHECKOUT / "doc" / "build" / "man-doctrees"
     kept = ("-q", "-W", "-b", "man", "-d", str(trees))
     _run("sphinx", *kept, "doc/source", str(manual.parent))
-    for shell, name in COMPLETIONS.items():
-        path = share / name
-        path.parent.mkdir(parents=True)
-        words = ("magnum_capi_helm.cli.main", "complete", "--shell", shell)
-        path.write_text(_run(*words))
+    completion = share / COMPLETION
+    completion.parent.mkdir(parents=True)
+    words = ("magnum_capi_helm.cli.main", "complete", "--name", _NAME)
+    completion.write_text(_run(*words))
 
 
 def _run(*words: str) -> str:

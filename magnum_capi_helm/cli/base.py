@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
-import enum
 import functools
 import getpass
 import os
@@ -37,22 +36,14 @@ PROGRAM = "magnum-capi-helm"
 _Answer = TypeVar("_Answer")
 
 
-class Configuration(enum.Enum):
-    """Say whether a command needs the conductor's configuration files."""
-
-    REQUIRED = enum.auto()
-    #: The command is of use with the defaults of all options.
-    OPTIONAL = enum.auto()
-    UNUSED = enum.auto()
-
-
 class Command(command.Command):
     """A command with examples in its help."""
 
     #: Command lines without the program's name; at least one.
     examples: Sequence[str] = ()
 
-    configuration = Configuration.REQUIRED
+    #: False: the command is of use with the defaults of all options.
+    needs_configuration = True
 
     #: Reads the configuration; the application sets it.
     configure: Callable[[], None] = staticmethod(lambda: None)
@@ -84,8 +75,9 @@ class Command(command.Command):
         self.configure()
         run = functools.partial(super().run, parsed_args)
         try:
-            required = self.configuration is Configuration.REQUIRED
-            code = int(read_database(run) if required else run())
+            code = int(
+                read_database(run) if self.needs_configuration else run()
+            )
         except errors.CapiHelmError as error:
             error.args = (errors.explained(error),)
             raise

@@ -48,7 +48,7 @@ class Fetch(base.Command):
     chart of your own. The command never replaces a version in the store.
     """
 
-    configuration = base.Configuration.OPTIONAL
+    needs_configuration = False
 
     examples = ("chart fetch 0.27.0",)
 
@@ -103,7 +103,7 @@ class List(base.Lister):
     authors of the chart tested it with the versions in the column Needs.
     """
 
-    configuration = base.Configuration.OPTIONAL
+    needs_configuration = False
 
     empty = "the chart store is empty"
 
@@ -186,7 +186,7 @@ class Mirror(base.Lister):
     after a failure. The exit code is 1 until all charts are there.
     """
 
-    configuration = base.Configuration.OPTIONAL
+    needs_configuration = False
 
     examples = ("chart mirror 0.27.0 --to /srv/charts",)
 

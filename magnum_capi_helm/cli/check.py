@@ -29,7 +29,7 @@ class Check(base.Lister):
     failure. A column names the management cluster if there are several.
     """
 
-    configuration = base.Configuration.OPTIONAL
+    needs_configuration = False
 
     examples = (
         "check",

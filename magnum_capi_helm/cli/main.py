@@ -23,7 +23,6 @@ from cliff import commandmanager
 from cliff import help as cliff_help
 
 from magnum_capi_helm.cli import base
-from magnum_capi_helm.cli import complete
 from magnum_capi_helm.model import errors
 
 #: Titles in the help, and the first words of their commands.
@@ -55,8 +54,6 @@ class Application(app.App):
             ),
             deferred_help=True,
         )
-        # Cliff's own command has no examples and no zsh.
-        self.command_manager.add_command("complete", complete.Complete)
 
     def build_option_parser(
         self, description: Any, version: Any, argparse_kwargs: Any = None
@@ -138,8 +135,6 @@ class Application(app.App):
 
         :raises NotConfigured: there is none, and the command needs one
         """
-        if cmd.configuration is base.Configuration.UNUSED:
-            return
         for name in _REPEATED:
             logging.getLogger(name).setLevel(logging.ERROR)
         from magnum_capi_helm.config import conf
@@ -154,7 +149,7 @@ class Application(app.App):
         )
         if conf.files():
             return
-        if cmd.configuration is base.Configuration.REQUIRED:
+        if cmd.needs_configuration:
             raise errors.NotConfigured(conf.NO_FILES)
         self.stderr.write(f"{conf.NO_FILES}\n")
 

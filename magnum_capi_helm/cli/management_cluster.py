@@ -29,7 +29,7 @@ class Permissions(base.Command):
     cluster.
     """
 
-    configuration = base.Configuration.OPTIONAL
+    needs_configuration = False
 
     examples = (
         "management-cluster permissions | kubectl apply -f -",

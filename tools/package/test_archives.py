@@ -64,7 +64,7 @@ class ArchivesTest(unittest.TestCase):
         self.assertEqual(package, archives.of_wheel(self.built.wheel))
 
     def test_the_wheel_has_the_files_that_operators_use(self) -> None:
-        made = (shared_files.MANUAL, *shared_files.COMPLETIONS.values())
+        made = (shared_files.MANUAL, shared_files.COMPLETION)
         wanted = {f"share/{each}" for each in made}
         wanted |= {
             f"{_SHARE}{place}{path.removeprefix(folder)}"

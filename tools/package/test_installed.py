@@ -208,7 +208,7 @@ class InstalledTest(unittest.TestCase):
             self.assertEqual(f"{page}\n", found)
 
     def test_bash_completes_with_the_file_of_the_wheel(self) -> None:
-        file = self.beside_magnum.share / shared_files.COMPLETIONS["bash"]
+        file = self.beside_magnum.share / shared_files.COMPLETION
         offered = self.beside_magnum.run("bash", "-c", _BASH, "-", str(file))
         self.assertEqual("fetch list mirror\n", offered)
 

@@ -10,6 +10,8 @@ import io
 import pathlib
 from typing import Any
 
+from cliff import complete
+
 import magnum_capi_helm
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import main
@@ -36,6 +38,7 @@ def application() -> Any:
     app = main.Application()
     app.stdout, app.stderr = io.StringIO(), io.StringIO()
     app.command_manager.commands.clear()
+    app.command_manager.add_command("complete", complete.CompleteCommand)
     for name, command in declared().items():
         app.command_manager.add_command(name, command)
     return app

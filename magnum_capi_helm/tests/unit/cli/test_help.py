@@ -20,8 +20,6 @@ from cliff import lister
 from oslotest import base
 
 from magnum_capi_helm.cli import base as commands
-from magnum_capi_helm.cli import complete
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import entry_points
@@ -119,7 +117,6 @@ class HelpTest(base.BaseTestCase):
         self.assertEqual(
             [
                 "chart fetch",
-                "complete",
                 "describe",
                 "kubeconfig",
                 "management-cluster permissions",
@@ -233,13 +230,11 @@ class ExitTest(base.BaseTestCase):
 
 
 class CompletionTest(base.BaseTestCase):
-    def script(self, shell: str) -> str:
+    def script(self) -> str:
         """What the command prints."""
         app = entry_points.application()
-        command = complete.Complete(app, None)
-        parser = command.get_parser("test")
-        words = ["--shell", shell, "--name", commands.PROGRAM]
-        self.assertEqual(0, command.run(parser.parse_args(words)))
+        words = ["complete", "--name", commands.PROGRAM]
+        self.assertEqual(0, app.run(words))
         return str(app.stdout.getvalue())
 
     def completed(self, *words: str) -> set[str]:
@@ -249,7 +244,7 @@ class CompletionTest(base.BaseTestCase):
         ended = subprocess.run(
             ["bash", "-c", _BASH],
             env={
-                "SCRIPT": self.script("bash"),
+                "SCRIPT": self.script(),
                 "WORDS": " ".join([commands.PROGRAM, *words[:-1]]),
                 "LAST": words[-1],
             },
@@ -261,7 +256,7 @@ class CompletionTest(base.BaseTestCase):
 
     def test_bash_offers_every_command(self) -> None:
         first = {name.split()[0] for name in entry_points.declared()}
-        self.assertEqual(first, self.completed(""))
+        self.assertEqual(first | {"complete"}, self.completed(""))
         self.assertEqual({"describe"}, self.completed("desc"))
         self.assertEqual(
             {"fetch", "list", "mirror"}, self.completed("chart", "")
@@ -278,34 +273,3 @@ class CompletionTest(base.BaseTestCase):
         self.assertEqual(
             {"--lost"}, self.completed("management-cluster", "accept", "--l")
         )
-
-    def test_zsh_knows_the_same(self) -> None:
-        script = self.script("zsh")
-        self.assertTrue(script.startswith("#compdef magnum-capi-helm\n"))
-        self.assertIn("\n    cmds_chart 'fetch list mirror'\n", script)
-        self.assertRegex(script, r"\n    cmds_describe '.*--watch.*'\n")
-        self.assertIn(
-            "\n  compdef _magnum-capi-helm magnum-capi-helm\n", script
-        )
-
-    def test_fish_offers_words_of_a_group_once_and_options_often(self) -> None:
-        lines = self.script("fish").splitlines()
-        for typed, offered in (
-            ("magnum-capi-helm chart", "fetch list mirror"),
-            ("magnum-capi-helm chart fetch*", "-h --help --from"),
-        ):
-            self.assertIn(
-                "complete -c magnum-capi-helm -n 'string match -q "
-                f'"{typed}" (string join " " (commandline -opc))\' '
-                f"-a '{offered}'",
-                lines,
-            )
-
-    def test_no_shell_offers_former_names_of_options(self) -> None:
-        for shell in ("bash", "fish", "zsh"):
-            self.assertNotRegex(self.script(shell), "--(patience|gone|dead)")
-
-    def test_the_program_itself_has_it(self) -> None:
-        app = main.Application()
-        found, *_ = app.command_manager.find_command(["complete"])
-        self.assertIs(complete.Complete, found)

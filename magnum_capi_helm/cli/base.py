@@ -308,39 +308,6 @@ def _is_driver_of(
 
 _LIBRARIES = frozenset({"oslo_db", "sqlalchemy"})
 
-_TABLES = (
-    "it lacks tables or columns of this Magnum: run 'magnum-db-manage "
-    "upgrade', with the same configuration"
-)
-_GONE = "there is no such database: create it, or correct the URL"
-_REFUSED = "it refuses the user or the password"
-_SILENT = "it does not answer"
-_URL = "SQLAlchemy can't use this URL"
-#: By name of the exception, or by error code: MySQL's number or PostgreSQL's
-#: SQLSTATE. oslo.db leaves many of the errors of both as they are.
-_CAUSES = {
-    "ArgumentError": _URL,
-    "CantStartEngineError": _URL,
-    "DBConnectionError": _SILENT,
-    "DBNonExistentDatabase": _GONE,
-    "DBNonExistentTable": _TABLES,
-    "NoSuchModuleError": _URL,
-    "1044": _REFUSED,
-    "1045": _REFUSED,
-    "1049": _GONE,
-    "1054": _TABLES,
-    "1146": _TABLES,
-    "28000": _REFUSED,
-    "28P01": _REFUSED,
-    "3D000": _GONE,
-    "42703": _TABLES,
-    "42P01": _TABLES,
-}
-_UNKNOWN = (
-    "see whether the database answers there, and whether it has the tables "
-    "of this Magnum"
-)
-
 
 def _is_database_error(error: Exception) -> bool:
     """Return whether oslo.db or SQLAlchemy defines the error's class.
@@ -385,17 +352,16 @@ def database_url() -> str:
 
 
 def _describe_database_error(error: Exception) -> str:
-    """Return the cause in one line.
+    """Return the class and code of an error, and the database's place.
 
     The error's own text is left out: it quotes SQL and the URL.
     """
-    name = type(error).__name__
-    code = _database_code(error)
-    cause = _CAUSES.get(code) or _CAUSES.get(name) or _UNKNOWN
-    shown = " ".join(filter(None, (name, code)))
-    place = database_location(database_url())
-    named = f"[database] connection {place}".rstrip()
-    return f"Magnum's database can't be read ({shown}): {named}: {cause}"
+    shown = f"{type(error).__name__} {_database_code(error)}".rstrip()
+    place = f"[database] connection {database_location(database_url())}"
+    return (
+        f"Magnum's database can't be read ({shown}): see whether it answers "
+        f"at {place.rstrip()}, and whether it has the tables of this Magnum"
+    )
 
 
 def _database_code(error: Exception) -> str:

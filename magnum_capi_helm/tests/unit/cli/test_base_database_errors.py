@@ -18,12 +18,6 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import command_case
 
-_TABLES = "it lacks tables or columns of this Magnum: run 'magnum-db-manage"
-_GONE = "there is no such database"
-_REFUSED = "it refuses the user or the password"
-_SILENT = "it does not answer"
-_URL = "SQLAlchemy can't use this URL"
-
 
 def _oslo(url: str) -> Callable[[], object]:
     """As Magnum asks."""
@@ -75,7 +69,7 @@ def _postgresql(state: str) -> Callable[[], object]:
 
 
 class DatabaseTest(command_case.CommandCase):
-    def test_one_line_names_the_cause_and_quotes_nothing(self) -> None:
+    def test_one_line_names_class_and_place_and_quotes_nothing(self) -> None:
         conf.CONF.set_override(
             "connection", "mysql://u:canary@db.test/magnum?x=1", "database"
         )
@@ -85,30 +79,25 @@ class DatabaseTest(command_case.CommandCase):
             )
         )
         unset = db_exception.CantStartEngineError("canary")
-        rows: list[tuple[Callable[[], object], str, str]] = [
-            (_oslo("sqlite://"), "DBNonExistentTable", _TABLES),
-            (_oslo("sqlite:////gone/c.db"), "DBNonExistentDatabase", _GONE),
-            (_raises(unset), "CantStartEngineError", _URL),
-            (_raises(gone), "DBConnectionError", _SILENT),
-            (_bare("sqlite:////gone/c.db"), "OperationalError", "see whether"),
-            (_bare("canary"), "ArgumentError", _URL),
-            (_bare("canary://u:canary@host"), "NoSuchModuleError", _URL),
-            (_mysql(1045), "OperationalError 1045", _REFUSED),
-            (_mysql(1049), "OperationalError 1049", _GONE),
-            (_mysql(1054), "OperationalError 1054", _TABLES),
-            (_mysql(1146), "OperationalError 1146", _TABLES),
-            (_postgresql("28P01"), "DBError 28P01", _REFUSED),
-            (_postgresql("3D000"), "DBError 3D000", _GONE),
-            (_postgresql("42P01"), "DBError 42P01", _TABLES),
+        rows: list[tuple[Callable[[], object], str]] = [
+            (_oslo("sqlite://"), "DBNonExistentTable"),
+            (_oslo("sqlite:////gone/c.db"), "DBNonExistentDatabase"),
+            (_raises(unset), "CantStartEngineError"),
+            (_raises(gone), "DBConnectionError"),
+            (_bare("canary"), "ArgumentError"),
+            (_mysql(1045), "OperationalError 1045"),
+            (_postgresql("28P01"), "DBError 28P01"),
         ]
-        for ask, name, cause in rows:
+        for ask, name in rows:
             with self.subTest(name):
                 error = self.assertRaises(
                     errors.NotConfigured, self.run_command, _command(ask)
                 )
-                self.assertIn(
-                    f"Magnum's database can't be read ({name}): [database] "
-                    f"connection mysql://db.test/magnum: {cause}",
+                self.assertEqual(
+                    f"Magnum's database can't be read ({name}): see whether "
+                    "it answers at [database] connection "
+                    "mysql://db.test/magnum, and whether it has the tables "
+                    "of this Magnum",
                     str(error),
                 )
                 told = "".join(traceback.format_exception(error))

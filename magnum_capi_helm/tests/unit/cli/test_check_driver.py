@@ -47,22 +47,22 @@ class DatabaseTest(MagnumChecksTestCase):
         )
 
     def test_a_table_or_a_column_that_is_missing(self) -> None:
-        rows = {
-            "DROP TABLE nodegroup": "run 'magnum-db-manage upgrade'",
-            "ALTER TABLE cluster_template DROP COLUMN driver": "see whether "
-            "the database answers there, and whether it has the tables of "
-            "this Magnum",
-        }
         whole = self.database.read_bytes()
-        for statement, words in rows.items():
+        for statement in (
+            "DROP TABLE nodegroup",
+            "ALTER TABLE cluster_template DROP COLUMN driver",
+        ):
             self.database.write_bytes(whole)
             with contextlib.closing(sqlite3.connect(self.database)) as file:
                 file.execute(statement)
                 file.commit()
             state, detail = self.line("database")
             self.assertEqual("failed", state, statement)
-            self.assertIn(f"sqlite:///{self.database}: ", detail)
-            self.assertIn(words, detail)
+            self.assertIn(
+                f"sqlite:///{self.database}, and whether it has the tables of "
+                "this Magnum",
+                detail,
+            )
 
     def test_a_file_that_is_missing_is_not_created(self) -> None:
         self.database.unlink()
@@ -78,20 +78,20 @@ class DatabaseTest(MagnumChecksTestCase):
     def test_a_url_that_is_wrong_is_named_without_its_password(self) -> None:
         rows = {
             "mysql+nosuch://magnum:s3cret@db.test/magnum?charset=utf8": (
-                "NoSuchModuleError): [database] connection "
-                "mysql+nosuch://db.test/magnum: SQLAlchemy can't use this URL"
+                "NoSuchModuleError): see whether it answers at [database] "
+                "connection mysql+nosuch://db.test/magnum, "
             ),
             "magnum:s3cret": (
-                "ArgumentError): [database] connection: SQLAlchemy can't use "
-                "this URL"
+                "ArgumentError): see whether it answers at [database] "
+                "connection, "
             ),
         }
         for url, words in rows.items():
             self.connect(url)
-            self.assertEqual(
-                ("failed", f"Magnum's database can't be read ({words}"),
-                self.line("database"),
-            )
+            state, detail = self.line("database")
+            self.assertEqual("failed", state)
+            self.assertIn(f"Magnum's database can't be read ({words}", detail)
+            self.assertNotIn("s3cret", detail)
 
     def test_a_database_that_does_not_answer_is_asked_once(self) -> None:
         self.connect("mysql+pymysql://magnum:s3cret@127.0.0.1:1/magnum")
@@ -99,8 +99,9 @@ class DatabaseTest(MagnumChecksTestCase):
             (
                 "failed",
                 "Magnum's database can't be read (DBConnectionError 2003): "
-                "[database] connection mysql+pymysql://127.0.0.1:1/magnum: it "
-                "does not answer",
+                "see whether it answers at [database] connection "
+                "mysql+pymysql://127.0.0.1:1/magnum, and whether it has the "
+                "tables of this Magnum",
             ),
             self.line("database"),
         )

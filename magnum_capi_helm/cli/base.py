@@ -120,15 +120,6 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_renamed(
-    parser: argparse.ArgumentParser, name: str, former: str, **settings: Any
-) -> None:
-    """Add an option that its former name also sets; the help hides that."""
-    parser.add_argument(name, **settings)
-    settings |= {"help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
-    parser.add_argument(former, dest=name.removeprefix("--"), **settings)
-
-
 def add_apply(parser: argparse.ArgumentParser, does: str) -> None:
     """Add --apply, without which the command writes nothing.
 

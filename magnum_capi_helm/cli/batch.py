@@ -108,20 +108,16 @@ class Batch(base.Lister, abc.ABC):
             help="choose all clusters of this driver",
         )
         base.add_apply(parser, "make the changes (default: only show them)")
-        base.add_renamed(
-            parser,
+        parser.add_argument(
             "--parallel",
-            "--at-a-time",
             type=base.positive,
             default=1,
             metavar="N",
             help="number of clusters that the command changes at a time "
             "(default: 1)",
         )
-        base.add_renamed(
-            parser,
+        parser.add_argument(
             "--timeout",
-            "--patience",
             type=base.positive,
             default=60,
             metavar="MINUTES",

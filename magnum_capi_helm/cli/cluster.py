@@ -110,10 +110,8 @@ class Credentials(batch.Batch):
             "magnum.conf; it needs a role in the cluster's project, such as "
             "member, for as long as the cluster uses the credential",
         )
-        base.add_renamed(
-            parser,
+        parser.add_argument(
             "--invalid",
-            "--dead",
             action="store_true",
             help="replace only credentials that Keystone refuses",
         )

@@ -105,10 +105,8 @@ class Accept(batch.Batch):
             help="management cluster that has the clusters now, if there are "
             "several (default: the only one that has them)",
         )
-        base.add_renamed(
-            parser,
+        parser.add_argument(
             "--lost",
-            "--gone",
             action="store_true",
             help="the named clusters are gone for good, and their deletion "
             "may finish",
@@ -225,10 +223,8 @@ class Freeze(_Maintenance):
             metavar="TEXT",
             help="text that the users of its clusters read",
         )
-        base.add_renamed(
-            parser,
+        parser.add_argument(
             "--timeout",
-            "--patience",
             type=base.positive,
             default=10,
             metavar="MINUTES",

@@ -275,14 +275,6 @@ class FleetTest(base.FlowTestCase):
             who = commands.operator("paint")
             self.assertRegex(str(who), r"^paint, user uid 54321@\S+$")
 
-    def test_former_names_of_options_count_and_are_not_shown(self) -> None:
-        parser = Paint(main.Application(), None).get_parser("test")
-        former = parser.parse_args(["--patience", "5", "--at-a-time", "2"])
-        present = parser.parse_args(["--timeout", "5", "--parallel", "2"])
-        self.assertEqual(present, former)
-        self.assertEqual((5, 2), (former.timeout, former.parallel))
-        self.assertNotRegex(parser.format_help(), "patience|at-a-time")
-
     def test_counts_are_whole_numbers(self) -> None:
         parser = Paint(main.Application(), None).get_parser("test")
         for text in ("0", "-1", "two", "1.5", "²"):

@@ -123,14 +123,9 @@ _FAILING: dict[str, tuple[int, str]] = {
         f"{_BEGIN}cluster apply: error: argument --timeout: '0' is not "
         f"allowed: {_COUNT}",
     ),
-    "cluster apply --values-files --all --patience 0": (
+    "cluster apply --values-files --all --parallel two": (
         2,
-        f"{_BEGIN}cluster apply: error: argument --patience: '0' is not "
-        f"allowed: {_COUNT}",
-    ),
-    "cluster apply --values-files --all --at-a-time two": (
-        2,
-        f"{_BEGIN}cluster apply: error: argument --at-a-time: 'two' is not "
+        f"{_BEGIN}cluster apply: error: argument --parallel: 'two' is not "
         f"allowed: {_COUNT}",
     ),
     "cluster apply --cloud-settings --allow-replacement --all": (
@@ -168,7 +163,6 @@ _FAILING: dict[str, tuple[int, str]] = {
         "cluster web not found: choose one of `openstack coe cluster list`",
     ),
     "management-cluster accept --lost --all": (1, _ONLY_NAMED),
-    "management-cluster accept --gone --all": (1, _ONLY_NAMED),
     "management-cluster accept --all --management-cluster east": (
         1,
         _NO_MANAGEMENT_CLUSTER,

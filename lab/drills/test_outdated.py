@@ -59,8 +59,7 @@ class RebuiltTest(outdated_case.OutdatedCase):
         self.deleted(self.uuid)
 
     def _store(self, package: bytes) -> None:
-        """Put a build there as an operator does, without its old record."""
-        _STORE.with_name(f"{_STORE.name}.sha256").unlink(missing_ok=True)
+        """Put a build there as an operator does."""
         staged = _STORE.with_suffix(".part")
         staged.write_bytes(package)
         staged.replace(_STORE)

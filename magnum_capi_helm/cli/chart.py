@@ -69,17 +69,10 @@ class Fetch(base.Command):
         from magnum_capi_helm import runtime
 
         chart = _chart(parsed_args.version)
-        store = runtime.any_one().charts
-        source = None
-        if parsed_args.source:
-            source = _source(chart, parsed_args.source)
-            if store.has(chart):
-                raise errors.InvalidInput(
-                    f"{chart.name} {chart.version} is in the chart store "
-                    f"already: to take {parsed_args.source}, give it a "
-                    "version of its own, or remove the one in the store"
-                )
-        self.app.stdout.write(f"{store.keep(chart, source)}\n")
+        place = parsed_args.source
+        source = _source(chart, place) if place else None
+        path = runtime.any_one().charts.keep(chart, source)
+        self.app.stdout.write(f"{path}\n")
 
 
 def _source(chart: cluster_spec.Chart, place: str) -> cluster_spec.Chart:
@@ -100,75 +93,42 @@ class List(base.Lister):
     """List the charts in the chart store, and the versions that each needs.
 
     The driver knows the supported versions; other versions may work. The
-    authors of the chart tested it with the versions in the column Needs.
+    authors of the chart tested it with the versions in the column Needs. The
+    option -c chooses columns, and -f json prints also the column Notes, with
+    the known limits of each version.
     """
 
     needs_configuration = False
 
     empty = "the chart store is empty"
 
-    examples = ("chart list --long -f json",)
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the options for more lines and more columns."""
-        parser.add_argument(
-            "--all",
-            action="store_true",
-            help="also list the supported versions that are not in the store",
-        )
-        parser.add_argument(
-            "--long",
-            action="store_true",
-            help="add columns with the checksum and with notes on each "
-            "version",
-        )
+    examples = ("chart list", "chart list -f json")
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """List each file of the store."""
         from magnum_capi_helm import runtime
-        from magnum_capi_helm.helm import charts
 
-        entries = list(runtime.any_one().charts.entries())
-        lines = [
-            _line(
-                each.name or each.file,
-                each.version,
-                each.problem or "ok",
-                each.size,
-                each.checksum,
-            )
-            for each in entries
-        ]
-        if parsed_args.all:
-            stored = {each.version for each in entries}
-            name = charts.name_of(_chart(None))
-            lines += [
-                _line(name, version, "not in the store")
-                for version in versions.known_charts()
-                if version not in stored
-            ]
-        columns = 8 if parsed_args.long else 6
-        header = ("Name", "Version", "State", "Size", "Supported", "Needs")
-        return (*header, "SHA-256", "Notes")[:columns], [
-            line[:columns] for line in lines
-        ]
+        header = ("Name", "Version", "State", "Supported", "Needs", "Notes")
+        if parsed_args.formatter == "table" and not parsed_args.columns:
+            # The notes of a version are long.
+            parsed_args.columns = [*header[:-1]]
+        return header, list(map(_line, runtime.any_one().charts.files()))
 
 
-def _line(
-    name: str, version: str, state: str, size: object = "", checksum: str = ""
-) -> tuple[object, ...]:
-    """Return the line of a chart, with all columns."""
+def _line(file: pathlib.Path) -> tuple[str, ...]:
+    """Return the line of a chart in the store."""
+    from magnum_capi_helm.helm import packages
+
+    try:
+        package = packages.read(file)
+    except errors.ChartUnavailable as error:
+        return file.name, "", str(error), "", "", ""
+    version = package.version
     release = versions.find_tested(version)
-    return (
-        name,
-        version,
-        state,
-        size,
-        "yes" if release else "unknown",
-        release.needs if release else "",
-        checksum,
-        "; ".join(versions.traps(version)) if release else "",
-    )
+    if release is None:
+        return package.name, version, "ok", "unknown", "", ""
+    notes = "; ".join(versions.traps(version))
+    return package.name, version, "ok", "yes", release.needs, notes
 
 
 class Mirror(base.Lister):

@@ -2,22 +2,20 @@
 
 """The local chart store: the driver fetches each chart version once.
 
-A chart is ``<store>/<name>-<version>.tgz`` with its checksum beside it. The
-driver never fetches a stored version again, so a chart that changes in its
-repository does not reach clusters that have the version already, and an
-operator of an offline cloud can fill the store by hand. A file that does not
-fit its checksum is refused: an operator has to decide what to do.
+A chart is ``<store>/<name>-<version>.tgz``. The driver never fetches a stored
+version again, so a chart that changes in its repository does not reach
+clusters that have the version already, and an operator of an offline cloud
+can fill the store by hand. An archive that can't be read, or that has another
+version than its name says, is refused: an operator has to decide what to do.
 
-Several processes may fetch the same chart at once. The first one puts its
-archive in place with a hard link, and the others use that archive. No lock
-file is needed, which a command run by root could take away from Magnum's user.
+Several processes may fetch the same chart at once. Each puts a whole archive
+in place, and the last one stays. No lock file is needed, which a command run
+by root could take away from Magnum's user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 import contextlib
-import dataclasses
 import hashlib
 import os
 import pathlib
@@ -43,22 +41,6 @@ _OF_SOURCE = (FileNotFoundError, PermissionError)
 _ARCHIVE = re.compile(r"(-v?\d+\.\d+\.\d+[^/]*)?\.tgz$")
 
 
-@dataclasses.dataclass(frozen=True)
-class Stored:
-    """A chart in the store.
-
-    :param size: bytes
-    :param problem: why it can't be used; empty when it can
-    """
-
-    file: str
-    size: int
-    name: str = ""
-    version: str = ""
-    checksum: str = ""
-    problem: str = ""
-
-
 class Store:
     """Charts on this host.
 
@@ -77,19 +59,13 @@ class Store:
         self._temporary = temporary
         self._filling = threading.Lock()
 
-    def has(self, chart: cluster_spec.Chart) -> bool:
-        """Return whether the chart is in the store itself."""
-        return os.path.exists(self._directory / _file_name(chart))
-
     def find(self, chart: cluster_spec.Chart) -> str:
         """Return the path of a stored chart, or an empty string.
 
-        It writes nothing, not even a missing checksum.
-
         :raises ChartUnavailable: the stored chart is damaged, or another one
         """
-        if target := self._stored(chart):
-            checksum(target, record=False)
+        target = self._stored(chart)
+        if target is not None:
             _check_version(target, chart.version, str(target))
         return str(target or "")
 
@@ -116,21 +92,21 @@ class Store:
         """Return the path of the chart; fetch the chart if it is missing.
 
         :raises ChartUnavailable: the chart is neither here nor at its
-            source, or it is damaged; ChartUnstorable if the disk is full
+            source, or it is damaged, or another one; ChartUnstorable if the
+            disk is full
         :raises NotConfigured: no directory can be written
         """
-        target = self._stored(chart)
-        if target is None:
-            target = self.place(make=True) / _file_name(chart)
-            if target.parent != self._directory:
-                LOG.warning(
-                    "[capi_helm] chart_store is not set and %s can't be "
-                    "written: %s is stored until temporary space is cleaned",
-                    self._directory,
-                    target,
-                )
-            self._fill(target, chart, chart)
-        checksum(target)
+        if path := self.find(chart):
+            return path
+        target = self.place(make=True) / _file_name(chart)
+        if target.parent != self._directory:
+            LOG.warning(
+                "[capi_helm] chart_store is not set and %s can't be written: "
+                "%s is stored until temporary space is cleaned",
+                self._directory,
+                target,
+            )
+        self._fill(target, chart, chart)
         return str(target)
 
     def keep(
@@ -142,34 +118,32 @@ class Store:
 
         :param source: fetch the chart from there (default: where it belongs)
         :raises ChartUnavailable: as :meth:`ensure`
+        :raises InvalidInput: the store has the chart, and not of that source
         :raises NotConfigured: the store can't be written
         """
         target = self._directory / _file_name(chart)
         if not os.path.exists(target):
             _check_writable(self._directory)
             self._fill(target, chart, source or chart)
-        checksum(target)
+        elif source is not None:
+            raise errors.InvalidInput(
+                f"{target} is in the chart store already: to take "
+                f"{source.repository or source.name}, give it a version of "
+                "its own, or remove this file"
+            )
+        _check_version(target, chart.version, str(target))
         return str(target)
 
     def digest(self, chart: cluster_spec.Chart) -> str:
-        """Return the SHA-256 of a stored chart; empty: absent or damaged."""
-        with contextlib.suppress(errors.ChartUnavailable):
+        """Return the SHA-256 of a stored chart; empty: it can't be read."""
+        with contextlib.suppress(OSError):
             if target := self._stored(chart):
-                return checksum(target)
+                return hashlib.sha256(target.read_bytes()).hexdigest()
         return ""
 
-    def entries(self) -> Iterator[Stored]:
-        """Yield all charts of the store, by file name."""
-        for file in sorted(self._directory.glob("*.tgz")):
-            size = file.stat().st_size
-            try:
-                digest, package = checksum(file), packages.read(file)
-            except errors.ChartUnavailable as error:
-                yield Stored(file.name, size, problem=str(error))
-            else:
-                yield Stored(
-                    file.name, size, package.name, package.version, digest
-                )
+    def files(self) -> list[pathlib.Path]:
+        """Return the archives in the store itself, by name."""
+        return sorted(self._directory.glob("*.tgz"))
 
     def _stored(self, chart: cluster_spec.Chart) -> pathlib.Path | None:
         """Return the path of a chart that is here, good or damaged."""
@@ -194,14 +168,12 @@ class Store:
                 return
             try:
                 _make(target.parent)
-                # A link can't cross file systems.
+                # A file can't be moved to another file system at once.
                 with tempfile.TemporaryDirectory(
                     dir=target.parent, prefix=_STAGING
                 ) as staging:
                     fetched = self._fetch(chart, source, pathlib.Path(staging))
-                    # A checksum that is here is of a chart that was removed.
-                    path_of(target).unlink(missing_ok=True)
-                    _put(fetched, target)
+                    os.replace(fetched, target)
             except (errors.ChartUnstorable, OSError) as error:
                 # Tenants read this: no path.
                 raise errors.ChartUnstorable(
@@ -358,17 +330,6 @@ def _make(directory: pathlib.Path) -> None:
         os.chown(directory, above.st_uid, above.st_gid, follow_symlinks=False)
 
 
-def _put(fetched: pathlib.Path, target: pathlib.Path) -> None:
-    """Put an archive into the store, unless another process was faster."""
-    try:
-        os.link(fetched, target)
-    except FileExistsError:
-        LOG.info("Another process has already stored %s", target)
-    except OSError:
-        # The file system has no hard links.
-        os.replace(fetched, target)
-
-
 def is_path(chart: cluster_spec.Chart) -> bool:
     """Return whether a chart is named by a path on this host."""
     return not chart.repository and "://" not in chart.name
@@ -395,55 +356,3 @@ def _file_name(chart: cluster_spec.Chart) -> str:
     # File systems and registries do not take every character.
     name = f"{name_of(chart)}-{chart.version}.tgz"
     return re.sub(r"[^A-Za-z0-9._+-]", "_", name)
-
-
-def checksum(file: pathlib.Path, *, record: bool = True) -> str:
-    """Return the SHA-256 of a chart, in hexadecimal digits.
-
-    :param record: write the checksum of a file that has none, which an
-        operator put there by hand
-    :raises ChartUnavailable: the file is damaged, or can't be read
-    """
-    try:
-        present = hashlib.sha256(file.read_bytes()).hexdigest()
-        wanted = _recorded(file)
-    except OSError as error:
-        raise errors.ChartUnavailable(
-            f"{file} can't be read ({error.strerror}); see [capi_helm] "
-            "chart_store"
-        ) from error
-    if wanted and wanted != present:
-        raise errors.ChartUnavailable(
-            f"{file} is damaged or was replaced: it is not what "
-            f"{path_of(file).name} says. Remove both files and run "
-            "'magnum-capi-helm chart fetch VERSION', or remove the .sha256 "
-            "alone to use the chart as it is"
-        )
-    if not wanted and record:
-        # A process that can't write it trusts the file as it is.
-        with contextlib.suppress(OSError):
-            _record(file, present)
-    return present
-
-
-def _record(file: pathlib.Path, digest: str) -> None:
-    """Write the checksum of a file beside it, whole or not at all."""
-    target = path_of(file)
-    writer = f"{os.getpid()}-{threading.get_ident()}"
-    staged = target.with_name(f".{target.name}.{writer}")
-    staged.write_text(f"{digest}  {file.name}\n")
-    os.replace(staged, target)
-
-
-def path_of(file: pathlib.Path) -> pathlib.Path:
-    """Return the file with the checksum of a file."""
-    return file.with_name(f"{file.name}.sha256")
-
-
-def _recorded(file: pathlib.Path) -> str:
-    """Return the checksum beside a file; empty: there is none."""
-    try:
-        text = path_of(file).read_text()
-    except FileNotFoundError:
-        return ""
-    return (text.split() or ["an empty record"])[0].lower()

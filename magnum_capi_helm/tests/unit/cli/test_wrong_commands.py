@@ -287,7 +287,7 @@ class WrongCommandsTest(base.FlowTestCase):
 
     def test_no_piped_line_has_more_than_120_columns(self) -> None:
         lines = []
-        for words in (*_PRINTING, "chart list --all --long", "check"):
+        for words in (*_PRINTING, "check"):
             lines += self.program(words)[1].splitlines()
         self.assertEqual(120, max(map(len, lines)))
 

@@ -11,8 +11,6 @@ import threading
 from typing import Any
 import unittest
 
-import fixtures
-
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.model import cluster_spec
@@ -29,7 +27,7 @@ class FetchTest(store.StoreTestCase):
             [("openstack-cluster", "0.27.0", "https://charts.example.org")],
             self.helm.pulled,
         )
-        self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
+        self.assertEqual([store.FILE], self.files())
 
     def test_a_chart_in_the_store_is_never_fetched(self) -> None:
         self.put(store.OTHER)
@@ -63,12 +61,11 @@ class FetchTest(store.StoreTestCase):
         self.assertEqual([str(self.file)] * 8, found)
         self.assertEqual(1, len(self.helm.pulled))
 
-    def test_processes_that_fetch_at_once_use_the_archive_of_the_first(
+    def test_a_process_that_fetches_at_the_same_time_delays_nobody(
         self,
     ) -> None:
         context = multiprocessing.get_context("fork")
         fetching, may_end = context.Event(), context.Event()
-        used = context.SimpleQueue()
 
         def other() -> None:
             def slow(directory: pathlib.Path) -> None:
@@ -78,28 +75,19 @@ class FetchTest(store.StoreTestCase):
 
             helm = store.Helm()
             helm.during = slow
-            path = charts.Store(str(self.directory), helm).ensure(store.CHART)
-            used.put(pathlib.Path(path).read_bytes())
+            charts.Store(str(self.directory), helm).ensure(store.CHART)
             os._exit(0)
 
         process = context.Process(target=other, daemon=True)
         process.start()
         self.assertTrue(fetching.wait(10))
-        # A helm that does not end in another process delays nobody.
         self.store.ensure(store.CHART)
         self.assertEqual(store.PACKED, self.file.read_bytes())
         may_end.set()
         process.join(10)
-        self.assertEqual(store.PACKED, used.get())
-        self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
-        self.store = charts.Store(str(self.directory), store.Helm())
-        self.assertEqual(str(self.file), self.store.ensure(store.CHART))
-
-    def test_a_file_system_without_hard_links_will_do(self) -> None:
-        refused = OSError(errno.EPERM, "Operation not permitted")
-        self.useFixture(fixtures.MockPatch("os.link", side_effect=refused))
-        self.store.ensure(store.CHART)
-        self.assertEqual(store.PACKED, self.file.read_bytes())
+        # The last archive stays, and is whole.
+        self.assertEqual(store.OTHER, self.file.read_bytes())
+        self.assertEqual([store.FILE], self.files())
 
     @unittest.skipUnless(os.geteuid() == 0, "root alone gives files away")
     def test_a_directory_that_root_makes_belongs_to_the_owner_of_the_parent(
@@ -137,7 +125,7 @@ class FetchTest(store.StoreTestCase):
         self.assertEqual([], self.files())
         self.helm.during = self.helm.fetch
         self.store.ensure(store.CHART)
-        self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
+        self.assertEqual([store.FILE], self.files())
 
     def test_a_full_disk_is_no_matter_of_the_chart(self) -> None:
         full = complaints.translated(

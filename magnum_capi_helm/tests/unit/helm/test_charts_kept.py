@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart store keeps what it has: of a path, and as it was recorded."""
+"""The chart store keeps what it has: of a path, and as it is."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import pathlib
 import shutil
-import threading
 
 import fixtures
 
-from magnum_capi_helm.helm import charts
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.unit.helm import store
@@ -97,132 +94,50 @@ class PathTest(store.StoreTestCase):
         )
 
 
-class ChecksumTest(store.StoreTestCase):
-    def test_a_fetched_chart_has_a_record_that_sha256sum_reads(self) -> None:
-        self.store.ensure(store.CHART)
-        digest = hashlib.sha256(store.PACKED).hexdigest()
-        self.assertEqual(f"{digest}  {store.FILE}\n", self.record())
-
-    def test_a_chart_put_there_by_hand_is_trusted_and_recorded(self) -> None:
-        self.put(store.OTHER)
-        self.store.ensure(store.CHART)
-        digest = hashlib.sha256(store.OTHER).hexdigest()
-        self.assertEqual(f"{digest}  {store.FILE}\n", self.record())
-
+class StoredTest(store.StoreTestCase):
     def test_the_digest_is_that_of_the_file_that_is_there(self) -> None:
         self.assertEqual("", self.store.digest(store.CHART))
         self.store.ensure(store.CHART)
         digest = hashlib.sha256(store.PACKED).hexdigest()
         self.assertEqual(digest, self.store.digest(store.CHART))
         self.put(store.OTHER)
-        self.assertEqual("", self.store.digest(store.CHART))
-
-    def test_two_threads_never_write_one_file(self) -> None:
-        self.put(store.OTHER)
-        staged: list[str] = []
-        together = threading.Barrier(2)
-        replace = os.replace
-
-        def spy(source: str, target: str) -> None:
-            staged.append(str(source))
-            together.wait(5)
-            replace(source, target)
-
-        self.useFixture(fixtures.MockPatch("os.replace", spy))
-        threads = [
-            threading.Thread(target=self.store.ensure, args=(store.CHART,))
-            for _ in range(2)
-        ]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join(5)
-        self.assertEqual(2, len(set(staged)))
+        digest = hashlib.sha256(store.OTHER).hexdigest()
+        self.assertEqual(digest, self.store.digest(store.CHART))
 
     def test_a_damaged_chart_is_never_used_and_the_error_helps(self) -> None:
         self.store.ensure(store.CHART)
-        self.put(store.PACKED[:-1])
-        self.assertEqual(
-            f"{self.file} is damaged or was replaced: it is not what "
-            f"{store.FILE}.sha256 says. Remove both files and run "
-            "'magnum-capi-helm chart fetch VERSION', or remove the .sha256 "
-            "alone to use the chart as it is",
+        self.put(store.PACKED[: len(store.PACKED) // 2])
+        self.assertRegex(
             self.unavailable(store.CHART),
+            f"^{self.file} is no packaged helm chart .*: remove or replace "
+            "it$",
         )
         self.assertEqual(1, len(self.helm.pulled))
 
-    def test_a_chart_is_checked_each_time(self) -> None:
-        self.store.ensure(store.CHART)
-        before = self.file.stat()
-        self.file.write_bytes(
-            store.OTHER.ljust(before.st_size)[: before.st_size]
+    def test_a_chart_of_another_version_is_never_used(self) -> None:
+        self.put(fake_chart.package(store.NAME, "0.26.1"))
+        self.assertIn(
+            f"The chart at {self.file} has version 0.26.1, not 0.27.0",
+            self.unavailable(store.CHART),
         )
-        os.utime(self.file, ns=(before.st_atime_ns, before.st_mtime_ns))
-        self.unavailable(store.CHART)
-
-    def test_a_chart_that_is_fetched_anew_gets_a_new_record(self) -> None:
-        self.store.ensure(store.CHART)
-        self.file.unlink()
-        self.helm.during = lambda directory: store.write(
-            directory, store.OTHER
-        )
-        self.store.ensure(store.CHART)
-        self.assertIn(hashlib.sha256(store.OTHER).hexdigest(), self.record())
-
-    def test_an_empty_record_is_none_that_fits(self) -> None:
-        self.put(store.OTHER)
-        self.file.with_name(f"{store.FILE}.sha256").write_text("")
-        self.unavailable(store.CHART)
+        self.assertEqual([], self.helm.pulled)
 
     def test_a_store_that_is_read_only_gives_its_charts(self) -> None:
         self.put(store.OTHER)
-        self.useFixture(
-            fixtures.MockPatch("pathlib.Path.write_text", _read_only)
-        )
+        self.useFixture(fixtures.MockPatch("os.access", return_value=False))
         self.assertEqual(str(self.file), self.store.ensure(store.CHART))
         self.assertEqual([self.file], list(self.directory.iterdir()))
 
-    def test_a_chart_that_can_t_be_read_names_the_option(self) -> None:
-        self.file.mkdir(parents=True)
-        self.assertIn(
-            "see [capi_helm] chart_store", self.unavailable(store.CHART)
-        )
-
-    def record(self) -> str:
-        return self.file.with_name(f"{store.FILE}.sha256").read_text()
-
-
-class EntriesTest(store.StoreTestCase):
-    def test_they_have_the_contents_of_the_files(self) -> None:
+    def test_files_are_the_archives_by_name(self) -> None:
+        self.assertEqual([], self.store.files())
         self.put(store.OTHER)
         (self.directory / "notes.txt").write_text("no chart")
         (self.directory / "broken-1.0.0.tgz").write_text("no chart")
-        broken, found = self.store.entries()
         self.assertEqual(
-            charts.Stored(
-                file=store.FILE,
-                size=len(store.OTHER),
-                name=store.NAME,
-                version="0.27.0",
-                checksum=hashlib.sha256(store.OTHER).hexdigest(),
-            ),
-            found,
+            ["broken-1.0.0.tgz", store.FILE],
+            [each.name for each in self.store.files()],
         )
-        self.assertEqual("broken-1.0.0.tgz", broken.file)
-        self.assertIn("is no packaged helm chart", broken.problem)
-
-    def test_an_empty_store_has_none(self) -> None:
-        self.assertEqual([], list(self.store.entries()))
-
-    def test_having_a_chart_is_having_its_file(self) -> None:
-        self.assertFalse(self.store.has(store.CHART))
-        self.put(store.OTHER)
-        self.assertTrue(self.store.has(store.CHART))
 
 
 def _name(path: str) -> str:
     return pathlib.Path(path).name
-
-
-def _read_only(*_: object) -> None:
-    raise PermissionError

@@ -10,7 +10,6 @@ imports the modules that it needs, when it runs.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from importlib import metadata
 import logging
 import sys
@@ -24,15 +23,6 @@ from cliff import help as cliff_help
 
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import errors
-
-#: Titles in the help, and the first words of their commands.
-_GROUPS = {
-    "Look": ("check", "list", "describe", "values", "render", "diff"),
-    "Cluster": ("cluster",),
-    "Management cluster": ("management-cluster",),
-    "Charts": ("chart",),
-}
-_OTHERS = "Other"
 
 #: Loggers whose warnings a command's own error, or ``check``, repeats.
 _REPEATED = ("keystoneauth", "oslo_service", "magnum_capi_helm.runtime")
@@ -84,43 +74,25 @@ class Application(app.App):
         self.options.deferred_help = self.options.deferred_help or not argv
 
     def print_help_if_requested(self) -> None:
-        """Print the options and the commands in groups, for ``--help``."""
+        """Print the options and the commands, for ``--help``.
+
+        Cliff would search all installed packages for names of other programs.
+        """
         if not self.options.deferred_help:
             return
         self.parser.print_help(self.stdout)
-        groups: dict[str, str] = dict.fromkeys((*_GROUPS, _OTHERS), "")
-        for name, line in self._lines():
-            first = name.split()[0]
-            titles = [each for each in _GROUPS if first in _GROUPS[each]]
-            groups[titles[0] if titles else _OTHERS] += line
-        for title, lines in groups.items():
-            self.stdout.write(f"\n{title}:\n{lines}")
+        self.stdout.write("\nCommands:\n")
+        for name, entry_point in sorted(self.command_manager):
+            line = str(entry_point.load().__doc__).splitlines()[0].rstrip(".")
+            self.stdout.write(f"  {name:<31} {line}\n")
         raise cliff_help.HelpExit
-
-    def run_subcommand(self, argv: list[str]) -> int:
-        """Print the commands of a group if its word stands alone.
-
-        Cliff suggests commands for an unknown word, but not in its help.
-        """
-        words = [each for each in argv if each != "help"] or argv
-        group = f"{' '.join(words)} "
-        members = (e for name, e in self._lines() if name.startswith(group))
-        if lines := "".join(members):
-            self.stdout.write(f"Commands:\n{lines}")
-            return 0
-        is_known = any(name.startswith(words[0]) for name, _ in self._lines())
-        return int(super().run_subcommand(argv if is_known else words))
 
     def get_fuzzy_matches(self, cmd: str) -> list[str]:
         """Suggest the commands that have the unknown word as a word."""
-        names = [name for name, _ in self._lines() if cmd in name.split()]
-        return names or list(super().get_fuzzy_matches(cmd))
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each command, and its line in the help."""
-        for name, entry_point in sorted(self.command_manager):
-            text = str(entry_point.load().__doc__)
-            yield name, f"  {name:<31} {text.splitlines()[0].rstrip('.')}\n"
+        names = [
+            name for name, _ in self.command_manager if cmd in name.split()
+        ]
+        return sorted(names) or list(super().get_fuzzy_matches(cmd))
 
     def prepare_to_run_command(self, cmd: command.Command) -> None:
         """Let a command read the configuration, once it has parsed its words.

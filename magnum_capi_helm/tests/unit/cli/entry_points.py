@@ -10,13 +10,13 @@ import io
 import pathlib
 from typing import Any
 
-from cliff import complete
-
 import magnum_capi_helm
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import main
 
 ROOT = pathlib.Path(magnum_capi_helm.__file__).parents[1]
+#: Commands of each program that uses cliff.
+CLIFF = frozenset({"complete", "help"})
 
 
 def declared() -> dict[str, type[base.Command]]:
@@ -37,8 +37,9 @@ def application() -> Any:
     """The program with these commands, and with output that is kept."""
     app = main.Application()
     app.stdout, app.stderr = io.StringIO(), io.StringIO()
-    app.command_manager.commands.clear()
-    app.command_manager.add_command("complete", complete.CompleteCommand)
+    commands = app.command_manager.commands
+    for name in set(commands) - CLIFF:
+        del commands[name]
     for name, command in declared().items():
         app.command_manager.add_command(name, command)
     return app

@@ -38,27 +38,9 @@ def draw(root: tree.Branch, stream: TextIO) -> None:
     console.Console(file=stream, width=base.width()).print(_tree(root))
 
 
-def redraw(root: tree.Branch, stream: TextIO) -> None:
-    """Print a tree in the place of the text on a terminal.
-
-    The tree has no healthy branches if the terminal is too low.
-    """
-    screen = console.Console(file=stream)
-    drawn = _tree(root)
-    if len(screen.render_lines(drawn, pad=False)) >= screen.height:
-        drawn = _tree(root, brief=True)
-    screen.clear()
-    screen.print(drawn)
-
-
-def _tree(root: tree.Branch, *, brief: bool = False) -> rich_tree.Tree:
-    """Return a tree to print; a brief one has no parts of healthy branches."""
+def _tree(root: tree.Branch) -> rich_tree.Tree:
     drawn = rich_tree.Tree(_label(root))
-    for each in root.children:
-        part = _tree(each, brief=brief)
-        if brief and each.well:
-            part.children.clear()
-        drawn.children.append(part)
+    drawn.children.extend(map(_tree, root.children))
     return drawn
 
 

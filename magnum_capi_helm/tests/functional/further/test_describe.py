@@ -16,13 +16,8 @@ from magnum_capi_helm.status import tree
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import records
-from magnum_capi_helm.tests.functional import terminal
 
 _WIDTH = 79
-#: A frame takes the place of the one before it, line by line.
-_IN_PLACE = re.compile(r"\r\x1b\[2K(?:\x1b\[1A\x1b\[2K)+")
-_SHOW_CURSOR = "\x1b[?25h"
-_CURSOR = re.compile(r"\x1b\[\??\w+")
 
 
 class DescribeTest(base.LabCase):
@@ -38,7 +33,7 @@ class DescribeTest(base.LabCase):
         self.until(lambda: self._health(well) == "HEALTHY", 120)
         self.until(lambda: self._code(well) == 0, 120, "ready")
         healthy = self._tree(self._json(well))
-        upgrading = self._tree(self._watched(well, newer))
+        upgrading = self._tree(self._upgraded(well, newer))
         self.until(
             lambda: self._waiting(full) == ["OpenStackServer"],
             120,
@@ -47,10 +42,6 @@ class DescribeTest(base.LabCase):
         found = self._json(full)
         self.assertIn("No valid host was found", found["reason"])
         failing = self._tree(found)
-        drawn = self._terminal(full, (60, 120))
-        self._until_drawn(drawn, "No valid")
-        self.until(lambda: len(_IN_PLACE.findall(drawn.text)) > 2, 60)
-        self.assertEqual(1, self._interrupted(drawn))
         page = records.page("describe")
         text = (
             f"# All is well\n{healthy}# An upgrade\n{upgrading}"
@@ -60,63 +51,15 @@ class DescribeTest(base.LabCase):
         for each in (healthy, failing):
             self.assertIn(each, page, text)
 
-    # A terminal
-
-    def _watched(self, cluster: str, template: str) -> dict[str, Any]:
-        """What is drawn while an upgrade begins; its tree at some moment."""
-        low = self._terminal(cluster, (10, 120))
-        high = self._terminal(cluster, (60, 120))
-        for each in (low, high):
-            self._until_drawn(each, "credential")
-        self.assertIn("Node shop-", high.text)
-        self.assertNotIn("Node shop-", low.text)
-        self.until(lambda: len(_IN_PLACE.findall(low.text)) > 2, 60)
-        self.assertEqual(0, self._interrupted(low))
+    def _upgraded(self, cluster: str, template: str) -> dict[str, Any]:
+        """Return the tree at some moment of an upgrade."""
         self.magnum.call(
             "POST",
             f"/clusters/{cluster}/actions/upgrade",
             {"cluster_template": template, "max_batch_size": 1},
         )
         found: dict[str, Any] = self.until(lambda: self._making(cluster), 60)
-        self._until_drawn(high, "not ready")
-        # It may be over by now.
-        self.assertIn(self._interrupted(high), (0, 1))
         return found
-
-    def _interrupted(self, drawn: terminal.Terminal) -> int:
-        """The exit code after Ctrl-C, with which all is in order."""
-        drawn.interrupt()
-        code = drawn.ended(30)
-        self.assertNotIn("Traceback", drawn.text)
-        self.assertTrue(drawn.text.rstrip().endswith(_SHOW_CURSOR))
-        self._is_in_place(drawn.text)
-        return code
-
-    def _until_drawn(self, drawn: terminal.Terminal, words: str) -> None:
-        self.until(lambda: words in drawn.text, 60, words)
-
-    def _terminal(
-        self, cluster: str, size: tuple[int, int]
-    ) -> terminal.Terminal:
-        words = ("describe", cluster, "--watch", "--interval", "1")
-        found = terminal.Terminal(
-            programs.command_line(*words), programs.command_path(), size
-        )
-        self.addCleanup(found.close)
-        return found
-
-    def _is_in_place(self, text: str) -> None:
-        """Check that every frame goes back over all lines of the one before.
-
-        The terminal echoes Ctrl-C as ``^C``, which may cut a frame.
-        """
-        frames = _IN_PLACE.split(text)
-        backs = _IN_PLACE.findall(text)
-        self.assertGreater(len(backs), 2)
-        for frame, back in zip(frames[:-1], backs, strict=True):
-            lines = _CURSOR.sub("", frame).strip("\n").count("\n")
-            if "^C" not in frame:
-                self.assertEqual(lines, back.count("\x1b[1A"), frame)
 
     # What is printed
 

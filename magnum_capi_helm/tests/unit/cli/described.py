@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 import io
 import re
 import types
@@ -53,17 +53,6 @@ class Terminal(io.StringIO):
         return True
 
 
-class Watched(describe.Describe):
-    """Something happens between two looks, in no time."""
-
-    meanwhile: list[Callable[[], None]]
-
-    def _pause(self, seconds: float) -> None:
-        if not self.meanwhile:
-            raise KeyboardInterrupt
-        self.meanwhile.pop(0)()
-
-
 class DescribeTestCase(base.FlowTestCase):
     """A cluster that is complete."""
 
@@ -78,17 +67,10 @@ class DescribeTestCase(base.FlowTestCase):
         self.out: io.StringIO = io.StringIO()
         self.err = io.StringIO()
 
-    def describe(
-        self, *argv: str, meanwhile: tuple[Callable[[], None], ...] = ()
-    ) -> int:
+    def describe(self, *argv: str) -> int:
         """Run the command; its exit code."""
         return command_case.run(
-            Watched,
-            "web",
-            *argv,
-            out=self.out,
-            err=self.err,
-            meanwhile=list(meanwhile),
+            describe.Describe, "web", *argv, out=self.out, err=self.err
         )
 
     def printed(self) -> str:

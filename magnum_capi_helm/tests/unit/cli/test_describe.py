@@ -325,3 +325,26 @@ class AutoscalerTest(described.DescribeTestCase):
             "not say",
             self.lines(),
         )
+
+
+class OutputTest(described.DescribeTestCase):
+    def test_a_terminal_gets_lines_as_long_as_it_is_wide(self) -> None:
+        self.out = described.Terminal()
+        for name, value in (
+            ("COLUMNS", "60"),
+            ("LINES", "100"),
+            ("NO_COLOR", "1"),
+            ("TERM", "xterm"),
+        ):
+            self.useFixture(fixtures.EnvironmentVariable(name, value))
+        self.describe()
+        plain = re.sub(r"\x1b\[\d+m", "", self.printed())
+        lines = plain.splitlines()
+        self.assertLess(21, len(lines))
+        self.assertEqual([], [each for each in lines if len(each) > 60])
+
+    def test_a_management_cluster_that_does_not_answer_is_an_error(
+        self,
+    ) -> None:
+        self.management.unreachable()
+        self.assertRaises(errors.ManagementUnreachable, self.describe)

@@ -259,7 +259,7 @@ class CompletionTest(base.BaseTestCase):
         )
 
     def test_bash_offers_the_options_of_a_command(self) -> None:
-        self.assertEqual({"--watch"}, self.completed("describe", "--w"))
+        self.assertEqual({"--format"}, self.completed("describe", "--f"))
         self.assertEqual({"--orphans"}, self.completed("list", "--o"))
         self.assertEqual({"--from"}, self.completed("chart", "fetch", "--f"))
         self.assertEqual(

@@ -43,7 +43,7 @@ class Describe(base.Command):
         from magnum_capi_helm.lifecycle import describe
 
         row = base.find_cluster(parsed_args.cluster)
-        root = describe.Describer(row).read()
+        root = describe.describe(row)
         if root is None:
             self.say(f"{row.name} is gone")
             return 0

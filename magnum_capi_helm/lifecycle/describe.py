@@ -24,91 +24,68 @@ from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
 
-class Describer:
-    """Describe one cluster, once or repeatedly.
+def describe(given: rows.Cluster) -> tree.Branch | None:
+    """Return a cluster as it is now; None: it has no row any more.
 
-    :param row: of the cluster, in Magnum's database
+    :param given: the row of the cluster, as old as the command
+    :raises CapiHelmError: it can't be read
     """
+    context = rows.everywhere()
+    row = rows.find(context, given.uuid)
+    if row is None:
+        return None
+    if not row.stack_id:
+        reason = str(row.status_reason or "nothing was made for it")
+        return _root(row, reason)
+    runtime = registry.find_runtime(row)
+    return _read(operations.Operation(context, row, runtime))
 
-    def __init__(self, row: rows.Cluster) -> None:
-        self.name = str(row.name or row.uuid)
-        self._uuid = row.uuid
-        #: Version of the Secret whose credential works.
-        self._working = ""
 
-    def read(self) -> tree.Branch | None:
-        """Return the cluster as it is now; None: it has no row any more.
+def _read(operation: operations.Operation) -> tree.Branch:
+    runtime, row = operation.runtime, operation.cluster
+    namespace, release = scope = operation.scope
+    snapshot = runtime.snapshots.read(scope)
+    # The polls leave out objects that they do not need.
+    whole = reads.complete(runtime.management, scope, reads.OPTIONAL, snapshot)
+    faults.refresh(runtime, scope, whole.decode())
+    # The summary is that of the polls.
+    stored = releases.read_stored(runtime, scope)
+    state = observed_state.judge(operation, snapshot, stored)
+    objects = faults.with_faults(runtime, scope, whole.decode())
+    error = _credential_error(operation)
+    silent = "Keystone, or the management cluster,"
+    parts = [
+        _release(state),
+        cluster_status.grow(objects, state.expected),
+        tree.Branch("Lease", release, note=_lease_holder(operation)),
+        _asked("credential", names.credentials(release), error, silent),
+    ]
+    if objects.autoscaled():
+        stopped = autoscaler_counts.stopped_reason(operation)
+        name, silent = names.autoscaler(release), "the management cluster"
+        parts.append(_asked("autoscaler", name, stopped, silent))
+    if error and rows.action(row.status) == "DELETE":
+        parts.append(openstack_resources.branch(namespace, objects))
+    return _root(row, _reason(row, state.verdict), parts)
 
-        :raises CapiHelmError: it can't be read
-        """
-        context = rows.everywhere()
-        row = rows.find(context, self._uuid)
-        if row is None:
-            return None
-        if not row.stack_id:
-            reason = str(row.status_reason or "nothing was made for it")
-            return self._root(row, reason)
-        runtime = registry.find_runtime(row)
-        return self._read(operations.Operation(context, row, runtime))
 
-    def _read(self, operation: operations.Operation) -> tree.Branch:
-        runtime, row = operation.runtime, operation.cluster
-        namespace, release = scope = operation.scope
-        snapshot = runtime.snapshots.read(scope)
-        # The polls leave out objects that they do not need.
-        whole = reads.complete(
-            runtime.management, scope, reads.OPTIONAL, snapshot
-        )
-        faults.refresh(runtime, scope, whole.decode())
-        # The summary is that of the polls.
-        stored = releases.read_stored(runtime, scope)
-        state = observed_state.judge(operation, snapshot, stored)
-        objects = faults.with_faults(runtime, scope, whole.decode())
-        error = self._credential_error(operation)
-        silent = "Keystone, or the management cluster,"
-        parts = [
-            _release(state),
-            cluster_status.grow(objects, state.expected),
-            tree.Branch("Lease", release, note=_lease_holder(operation)),
-            _asked("credential", names.credentials(release), error, silent),
-        ]
-        if objects.autoscaled():
-            stopped = autoscaler_counts.stopped_reason(operation)
-            name, silent = names.autoscaler(release), "the management cluster"
-            parts.append(_asked("autoscaler", name, stopped, silent))
-        if error and rows.action(row.status) == "DELETE":
-            parts.append(openstack_resources.branch(namespace, objects))
-        return self._root(row, _reason(row, state.verdict), parts)
+def _root(
+    row: rows.Cluster, reason: str, parts: Sequence[tree.Branch] = ()
+) -> tree.Branch:
+    note = ", ".join(filter(None, (row.status, row.health_status)))
+    state = tree.State.NOT_READY if reason else tree.worst_state(parts)
+    told = tree.Reason(reason, tree.Rank.RELEASE)
+    name = str(row.name or row.uuid)
+    return tree.Branch("cluster", name, state, note, told, tuple(parts))
 
-    def _root(
-        self,
-        row: rows.Cluster,
-        reason: str,
-        parts: Sequence[tree.Branch] = (),
-    ) -> tree.Branch:
-        note = ", ".join(filter(None, (row.status, row.health_status)))
-        state = tree.State.NOT_READY if reason else tree.worst_state(parts)
-        told = tree.Reason(reason, tree.Rank.RELEASE)
-        return tree.Branch(
-            "cluster", self.name, state, note, told, tuple(parts)
-        )
 
-    def _credential_error(self, operation: operations.Operation) -> str | None:
-        """Return why the credential does not work; None: unknown.
-
-        A credential that works is not tried again.
-        """
-        scope, row = operation.scope, operation.cluster
-        secret = credential_secret.read(operation.runtime.management, scope)
-        version = view.version_of(secret)
-        if version and version == self._working:
-            return ""
-        if rows.action(row.status) == "DELETE":
-            error = validity.login_problem(secret, scope, row)
-        else:
-            error = validity.problem(secret)
-        self._working = version if error == "" else ""
-        return error
+def _credential_error(operation: operations.Operation) -> str | None:
+    """Return why the credential does not work; None: unknown."""
+    scope, row = operation.scope, operation.cluster
+    secret = credential_secret.read(operation.runtime.management, scope)
+    if rows.action(row.status) == "DELETE":
+        return validity.login_problem(secret, scope, row)
+    return validity.problem(secret)
 
 
 def _reason(row: rows.Cluster, verdict: cluster_status.Verdict) -> str:

@@ -21,6 +21,7 @@ import time
 from typing import Any
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import questions
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
@@ -215,6 +216,10 @@ def _answer(
     from magnum_capi_helm.cloud import server_needs
     from magnum_capi_helm.cloud import sessions
 
+    if key.service == questions.NEEDS:
+        secret = credential_secret.read(rt.management, scope)
+        if problem := server_needs.untrusted(secret):
+            return view.Fault(problem)
     session = rt.fault_sessions.get(scope)
     if session is None:
         session = sessions.cluster_session(rt.management, scope, _TIMEOUT)

@@ -58,7 +58,8 @@ class AddonTest(fault_case.OneCluster):
         note = {"retries": 7, "success": False, "message": _TIMEOUT}
         self._set_phase("Upgrading")
         self._annotate(_NOTE, json.dumps(note))
-        self.ask(self.uuid, 1)
+        # The same count: no machine comes before the addon.
+        self.ask(self.uuid, 2)
         watch = self.watch(
             "helm times out",
             self._note,

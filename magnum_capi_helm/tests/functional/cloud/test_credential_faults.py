@@ -116,7 +116,7 @@ class CredentialTest(fault_case.OneCluster):
             busy = self._grow(
                 5,
                 "the cluster's CA is a wrong one",
-                "does not say why: its log may, ask the operator",
+                r"CAs are not those of OpenStack's certificate: .*",
             )
             self._patch(before)
             self._restart_capo()

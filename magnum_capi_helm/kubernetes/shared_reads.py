@@ -91,14 +91,20 @@ class SharedReads:
                 outcome = self._young(scope, now) or self._read_all(scope)
         return outcome.objects()
 
-    def read(self, scope: location.Scope) -> reads.ReleaseObjects:
+    def read(
+        self, scope: location.Scope, other: SharedReads | None = None
+    ) -> reads.ReleaseObjects:
         """Read one release now, and not from the API server's cache.
 
+        :param other: shares it, too: an older look of a health poll would
+            write older addresses over those of an operation that has just
+            ended
         :raises CapiHelmError: the read failed
         """
         started = self._clock()
         releases = self._read({scope}, True)
-        self._keep(started, releases)
+        for each in filter(None, (self, other)):
+            each._keep(started, releases)
         return releases[scope]
 
     def _young(self, scope: location.Scope, now: float) -> _Outcome | None:

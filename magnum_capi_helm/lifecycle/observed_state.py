@@ -216,7 +216,8 @@ def observe_all(
     :param stored: the stored state
     :raises CapiHelmError: one of them can't be read
     """
-    snapshot = operation.runtime.snapshots.read(operation.scope)
+    rt = operation.runtime
+    snapshot = rt.snapshots.read(operation.scope, rt.health_snapshots)
     return judge(operation, snapshot, stored)
 
 

@@ -140,6 +140,16 @@ class AgeTest(_SharedReadsTest):
         self.source.now += 1
         self.assertEqual("demo-1 #1", self._get())
 
+    def test_polls_of_the_health_share_a_fresh_read(self) -> None:
+        health = shared_reads.SharedReads(
+            self.source.read, 20.0, 90.0, self.source.clock
+        )
+        health.get(SCOPE)
+        self.source.now += 5
+        self.snapshots.read(SCOPE, health)
+        self.source.now += 19
+        self.assertEqual("demo-1 #2", health.get(SCOPE).release)
+
     def test_each_release_has_its_own(self) -> None:
         self.assertEqual(
             ["demo-1 #1", "demo-2 #2"], [self._get(SCOPE), self._get(OTHER)]

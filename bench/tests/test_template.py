@@ -130,3 +130,17 @@ class MembersTest(unittest.TestCase):
         ]
         self.assertEqual(1, phases.count("Upgrading"))
         self.assertEqual({"Deployed", "Upgrading"}, set(phases))
+
+    def test_capo_is_mute_about_no_machine_that_is_made(self) -> None:
+        objects = _template(members.SCALING).objects(
+            members.Member(0).identity, _NEW
+        )
+        self.assertEqual(
+            [],
+            [
+                each["metadata"]["name"]
+                for each in members.under_way(objects)
+                if each["kind"] == "OpenStackMachine"
+                and not each.get("status")
+            ],
+        )

@@ -11,6 +11,7 @@ can be reached.
 
 import base64
 from collections.abc import Iterator
+from concurrent import futures
 import contextlib
 import hashlib
 import json
@@ -36,10 +37,21 @@ _CAPO = "infrastructure.cluster.x-k8s.io/v1beta1"
 _PAUSE = 1.0
 #: Seconds until an addon that is as it was is looked at again.
 _AGAIN = 10.0
+#: Seconds until helm is tried again after an error that is no refusal
+#: (``DEFAULT_RETRY_DELAY`` of kopf), and kopf's note of such an error
+#: (``ProgressRecord`` in ``kopf/_cogs/configs/progress.py``).
+_RETRY = 60.0
+_NOTE = "addons.stackhpc.com/handle_addon_updated"
+#: Addons for which helm waits at the same time.
+_AT_ONCE = 16
 
 
 class AddonError(Exception):
     """An addon can't be installed; the text is for its status."""
+
+
+class LateError(AddonError):
+    """Helm has waited in vain for what an addon has started."""
 
 
 class NotReadyError(Exception):
@@ -134,26 +146,45 @@ class Installer:
         self._jinja = _environment()
         #: UID of an addon -> when to look again, and its generation.
         self._later: dict[str, tuple[float, int]] = {}
+        #: UID of an addon -> its handler that runs.
+        self._running: dict[str, futures.Future[None]] = {}
 
-    def look(self) -> None:
-        """Handle each addon once; one that fails does not stop the others."""
+    def look(self, pool: futures.Executor) -> None:
+        """Handle each addon once; each is alone with its helm."""
         for kind in ("helmreleases", "manifests"):
             singular = {"helmreleases": "HelmRelease"}.get(kind, "Manifests")
             for addon in self._management.all(kind):
                 addon["kind"] = singular
                 uid = addon["metadata"]["uid"]
-                if self._rests(addon):
+                running = self._running.get(uid)
+                if self._rests(addon) or (running and not running.done()):
                     continue
-                try:
-                    self._handle(addon)
-                except NotReadyError:
-                    continue
-                except AddonError as error:
-                    self._tell(addon, "Failed", str(error))
-                self._later[uid] = (
-                    time.monotonic() + _AGAIN,
-                    addon["metadata"]["generation"],
-                )
+                self._running[uid] = pool.submit(self._try, addon)
+
+    def _try(self, addon: Object) -> None:
+        """Handle an addon, and write down why that fails."""
+        meta, pause = addon["metadata"], _AGAIN
+        try:
+            self._handle(addon)
+        except NotReadyError:
+            return
+        except LateError as error:
+            self._note(addon, str(error))
+            pause = _RETRY
+        except AddonError as error:
+            self._tell(addon, "Failed", str(error))
+        except Exception as error:  # of the API's client, of several libraries
+            print(f"addons: {type(error).__name__}: {error}", file=sys.stderr)
+            return
+        self._later[meta["uid"]] = time.monotonic() + pause, meta["generation"]
+
+    def _note(self, addon: Object, message: str) -> None:
+        """Write kopf's note of a handler that is tried again."""
+        before = json.loads(_annotations(addon).get(_NOTE) or "{}")
+        retries = int(before.get("retries") or 0) + 1
+        note = {"retries": retries, "success": False, "message": message}
+        change = {"metadata": {"annotations": {_NOTE: json.dumps(note)}}}
+        self._management.patch(addon, change)
 
     def _rests(self, addon: Object) -> bool:
         """Return whether an addon was handled a moment ago as it is."""
@@ -185,13 +216,14 @@ class Installer:
         else:
             source, content = None, self._manifests(addon, context)
             digest = _digest(content)
-        if meta.get("annotations", {}).get(_INSTALLED) == digest:
+        if _annotations(addon).get(_INSTALLED) == digest:
             return
         self._tell(addon, "Installing", "")
         with self._kubeconfig(cluster) as kubeconfig:
             self._install(addon, source, content, kubeconfig)
+        annotations = {_INSTALLED: digest, _NOTE: None}
         self._management.patch(
-            addon, {"metadata": {"annotations": {_INSTALLED: digest}}}
+            addon, {"metadata": {"annotations": annotations}}
         )
         self._tell(addon, "Deployed", "")
 
@@ -319,6 +351,7 @@ class Installer:
                 spec.get("releaseName") or addon["metadata"]["name"],
                 str(chart),
                 *("--install", "--values", "-", "--create-namespace"),
+                "--wait",
                 *("--namespace", spec["targetNamespace"]),
                 text=values,
             )
@@ -350,6 +383,11 @@ def _has_api(cluster: Object) -> bool:
         "controlPlaneInitialized"
     )
     return bool(started)
+
+
+def _annotations(addon: Object) -> dict[str, str]:
+    found: dict[str, str] = addon["metadata"].get("annotations") or {}
+    return found
 
 
 def _merge(values: Object, more: Object) -> None:
@@ -388,6 +426,7 @@ def _helm(kubeconfig: str, *words: str, text: str = "") -> None:
     """Run helm.
 
     :raises AddonError: as helm says, in one line
+    :raises LateError: helm has waited for too long
     """
     done = subprocess.run(
         ["helm", *words, "--kubeconfig", kubeconfig, "--timeout", "60s"],
@@ -397,7 +436,9 @@ def _helm(kubeconfig: str, *words: str, text: str = "") -> None:
         check=False,
     )
     if done.returncode:
-        raise AddonError(" ".join(done.stderr.split())[:600])
+        said = " ".join(done.stderr.split())[:600]
+        late = "deadline exceeded" in said or "timed out waiting" in said
+        raise (LateError if late else AddonError)(said)
 
 
 def main(kubeconfig: str, charts: str, folder: str) -> None:
@@ -407,12 +448,13 @@ def main(kubeconfig: str, charts: str, folder: str) -> None:
     installer = Installer(
         management, pathlib.Path(charts), pathlib.Path(folder)
     )
-    while True:
-        try:
-            installer.look()
-        except Exception as error:  # of the API's client, of several libraries
-            print(f"addons: {type(error).__name__}: {error}", file=sys.stderr)
-        time.sleep(_PAUSE)
+    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        while True:
+            try:
+                installer.look(pool)
+            except Exception as error:  # as in _try
+                print(f"addons: {error}", file=sys.stderr)
+            time.sleep(_PAUSE)
 
 
 if __name__ == "__main__":

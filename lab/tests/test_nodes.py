@@ -2,6 +2,7 @@
 
 """Pure parts of machines that run: rules, configurations and images."""
 
+from concurrent import futures
 import io
 import json
 import os
@@ -19,6 +20,7 @@ from lab.nodes import names
 from lab.nodes import programs
 from lab.nodes import wishes
 
+_NOTE = "addons.stackhpc.com/handle_addon_updated"
 _ROUTER = "a5c5522e-b222-4444-8888-000000000001"
 _NETWORK = "9315b1f3-dc77-4b0d-9930-fd024fcc7e9d"
 _PORT = "509fb6a0-f4cc-492f-8af5-03dd588677d5"
@@ -307,6 +309,7 @@ class AddonTest(unittest.TestCase):
             },
         }
         self.phases: list[str] = []
+        self.notes: list[str] = []
         self.management = mock.Mock(spec=addons.Management)
         self.management.get.return_value = {
             "metadata": {"name": "c", "namespace": "n"},
@@ -324,6 +327,9 @@ class AddonTest(unittest.TestCase):
     ) -> None:
         if part:
             self.phases.append(change["status"]["phase"])
+        else:
+            annotations = change["metadata"]["annotations"]
+            self.notes.append(annotations.get(_NOTE))
 
     def look(self, phase: str, error: Exception | None = None) -> None:
         """Look at it once; it had a phase before."""
@@ -333,8 +339,11 @@ class AddonTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             installer = addons.Installer(self.management, folder, folder)
-            with mock.patch.object(addons, "_helm", side_effect=error):
-                installer.look()
+            with (
+                mock.patch.object(addons, "_helm", side_effect=error),
+                futures.ThreadPoolExecutor(1) as pool,
+            ):
+                installer.look(pool)
 
     def test_it_is_installed(self) -> None:
         self.look("Pending")
@@ -347,6 +356,18 @@ class AddonTest(unittest.TestCase):
     def test_one_that_fails_says_so(self) -> None:
         self.look("Deployed", addons.AddonError("helm: no"))
         self.assertEqual(["Installing", "Failed"], self.phases)
+
+    def test_a_wait_in_vain_leaves_the_phase_and_a_note(self) -> None:
+        self.look("Deployed", addons.LateError("context deadline exceeded"))
+        self.assertEqual(["Installing"], self.phases)
+        self.assertEqual(
+            {
+                "retries": 1,
+                "success": False,
+                "message": "context deadline exceeded",
+            },
+            json.loads(self.notes[0]),
+        )
 
     def test_it_waits_for_the_clusters_api(self) -> None:
         self.management.get.return_value["status"] = {}

@@ -2,9 +2,10 @@
 
 """The table of the cloud's faults, from what the tests kept.
 
-``python3 -m lab.fault_table``, after ``tox -e cloud -- "faults|paused"``,
-writes ``doc/source/evidence/cloud-faults.inc``. Arguments are files with the
-rows of other labs.
+``python3 -m lab.fault_table``, after ``tox -e cloud -- "faults|paused"`` or
+``tox -e nodes -- faults``, writes new rows into
+``doc/source/evidence/cloud-faults.inc``; the others stay. Arguments are files
+with the rows of other labs.
 """
 
 from __future__ import annotations
@@ -75,14 +76,41 @@ class Row:
     over: str = ""
 
 
-def read(*paths: pathlib.Path) -> list[Row]:
-    """Return the rows; of what was run several times, the last one."""
-    rows: dict[tuple[str, str], Row] = {}
+def read(page: str, *paths: pathlib.Path) -> list[Row]:
+    """Return the rows; of what was run several times, the last one.
+
+    :param page: the table that has been published
+    """
+    rows = [*_published(page)]
     for path in paths:
         for line in path.read_text().splitlines():
-            row = Row(**json.loads(line))
-            rows[row.fault, row.where] = row
-    return list(rows.values())
+            rows.append(_short(Row(**json.loads(line))))
+    return list({(each.fault, each.where): each for each in rows}.values())
+
+
+def _short(row: Row) -> Row:
+    """Return a row with short names, and each cell in one line."""
+    cells: dict[str, str] = {}
+    for name in ("said", "reason", "health"):
+        text = str(getattr(row, name))
+        for pattern, short in _NAMES:
+            text = pattern.sub(short, text)
+        cells[name] = " ".join(text.replace("`", "'").split())
+    return dataclasses.replace(row, **cells)  # type: ignore[arg-type]
+
+
+def _published(page: str) -> Iterator[Row]:
+    """Yield the rows of a table, as ``table`` has written them."""
+    for entry in page.split("   * - ")[2:]:
+        fault, said, status, reason, health, polls, over = (
+            cell.strip().removeprefix("``").removesuffix("``")
+            for cell in entry.split("\n     -")
+        )
+        fault, _, where = fault.rpartition(", ")
+        count, _, silent = polls.partition(", after ")
+        seconds = int(silent.removesuffix(" s") or 0)
+        words = (fault, where, said, status, reason, health)
+        yield Row(*words, int(count), seconds, over)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -107,11 +135,7 @@ def _key(row: Row) -> tuple[str, str]:
 
 
 def _quoted(text: str) -> str:
-    if not text:
-        return ""
-    for pattern, name in _NAMES:
-        text = pattern.sub(name, text)
-    return f"``{' '.join(text.replace('`', chr(39)).split())}``"
+    return f"``{text}``" if text else ""
 
 
 def _row(*cells: str) -> Iterator[str]:
@@ -122,7 +146,8 @@ def _row(*cells: str) -> Iterator[str]:
 def main() -> None:
     """Write the table."""
     others = map(pathlib.Path, sys.argv[1:])
-    PAGE.write_text(table(read(*others, layout.STATE / ROWS)))
+    rows = read(PAGE.read_text(), *others, layout.STATE / ROWS)
+    PAGE.write_text(table(rows))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ class TableTest(unittest.TestCase):
             path = pathlib.Path(folder, fault_table.ROWS)
             lines = ({**row, "polls": 9}, row, balancer)
             path.write_text("".join(f"{json.dumps(e)}\n" for e in lines))
-            text = fault_table.table(fault_table.read(path))
+            text = fault_table.table(fault_table.read("", path))
         _, _, body = text.partition("When it is over\n")
         self.assertEqual(
             """\
@@ -58,3 +58,8 @@ class TableTest(unittest.TestCase):
 """,
             body,
         )
+
+    def test_rows_that_did_not_run_stay(self) -> None:
+        page = fault_table.PAGE.read_text()
+        self.assertEqual(page, fault_table.table(fault_table.read(page)))
+        self.assertIn("Nova's quota of cores", page)

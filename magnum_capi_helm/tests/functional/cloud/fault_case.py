@@ -65,7 +65,122 @@ class Watch:
     named_at: float = 0.0
 
 
-class FaultCase(base.LabCase):
+class WatchCase(base.LabCase):
+    """Faults whose words, reasons and health entries are kept.
+
+    :cvar uuid: of the cluster of a test that has one
+    """
+
+    uuid = ""
+
+    def until_named(self, *watches: Watch, seconds: float = 120) -> None:
+        """Wait until each fault is said and named, and keep both."""
+        open_ = list(watches)
+
+        def all_named() -> bool:
+            open_[:] = [each for each in open_ if not self._named(each)]
+            return not open_
+
+        self.until(all_named, seconds, lambda: self._missing(open_))
+        for each in watches:
+            most = _SOON * base.SLOWER
+            self.assertLessEqual(each.row.polls, most, str(each.row))
+            self._read_health(each)
+
+    def _missing(self, watches: list[Watch]) -> str:
+        return "\n".join(
+            f"{each.row.fault}, {each.row.where}: {each.row.said!r}, read "
+            f"{self._read(each)}, {self._ill(each)}"
+            for each in watches
+        )
+
+    def _read(self, watch: Watch) -> tuple[str, str]:
+        if watch.nodegroup:
+            groups = self.magnum.nodegroups(watch.cluster)
+            found = groups.get(watch.nodegroup, {})
+        else:
+            found = self.magnum.find(watch.cluster) or {}
+        return found.get("status", ""), found.get("status_reason") or ""
+
+    def _named(self, watch: Watch) -> bool:
+        row = watch.row
+        if not row.said:
+            row.said, watch.said_at = watch.said(), time.monotonic()
+        row.status, reason = self._read(watch)
+        health = self._ill(watch)
+        read, poll = (reason, _POLL) if watch.reads else (health, _HEALTH_POLL)
+        if not row.said or not re.search(watch.reads or watch.entry, read):
+            return False
+        watch.named_at = time.monotonic()
+        row.reason = reason
+        late = watch.named_at - watch.said_at - row.silent
+        row.polls = math.ceil(late / poll) if late > base.POLL else 1
+        return True
+
+    def _ill(self, watch: Watch) -> str:
+        """Return the health, and its entries that are not well."""
+        found = self.magnum.find(watch.cluster) or {}
+        entries = found.get("health_status_reason") or {}
+        ill = [f"{key}: {e}" for key, e in entries.items() if e not in _WELL]
+        return ": ".join(
+            filter(None, (found.get("health_status"), "; ".join(ill)))
+        )
+
+    def _read_health(self, watch: Watch) -> None:
+        """Keep the health of a poll that came after the fault was named."""
+
+        def seen() -> bool:
+            watch.row.health = self._ill(watch)
+            late = time.monotonic() - watch.named_at
+            age = _ADDONS_AGE if watch.row.where == ADDONS else _SHARED_AGE
+            is_new = late > age + _HEALTH_POLL + base.POLL
+            found = re.search(watch.entry, watch.row.health)
+            return found is not None and (bool(watch.entry) or is_new)
+
+        self.until(seen, 120, lambda: f"{watch.entry}: {self._ill(watch)}")
+
+    def until_over(self, watch: Watch, seconds: float = 120) -> None:
+        """Wait until a reason is gone, and the entry of the health."""
+        began = time.monotonic()
+        if watch.reads:
+            self.until(
+                lambda: not re.search(watch.reads, self._read(watch)[1]),
+                seconds,
+                lambda: f"still {self._read(watch)}",
+            )
+            watch.row.over = f"gone after {time.monotonic() - began:.0f} s"
+        if watch.entry:
+            self.until(
+                lambda: not re.search(watch.entry, self._ill(watch)),
+                seconds,
+                lambda: f"still {self._ill(watch)}",
+            )
+        if not watch.reads:
+            watch.row.over = f"gone after {time.monotonic() - began:.0f} s"
+
+    def keep(self, *watches: Watch) -> None:
+        """Keep rows for the table."""
+        with (programs.LAB / fault_table.ROWS).open("a") as stream:
+            for each in watches:
+                stream.write(json.dumps(vars(each.row)) + "\n")
+
+    def watch(
+        self, fault: str, said: Callable[[], str], reads: str, **fields: Any
+    ) -> Watch:
+        """Return a fault of the cluster's workers, unless fields differ."""
+        row = fault_table.Row(fault, fields.pop("where", WORKERS))
+        row.silent = fields.pop("silent", 0)
+        return Watch(row, self.uuid, said, reads, **fields)
+
+    def finish(self, *watches: Watch, how: str = "") -> None:
+        """Wait until the reasons are gone, and keep the rows."""
+        for each in watches:
+            self.until_over(each)
+            each.row.over += how
+        self.keep(*watches)
+
+
+class FaultCase(WatchCase):
     """Faults of real services.
 
     :cvar project: and user
@@ -203,99 +318,6 @@ class FaultCase(base.LabCase):
         error = f"(?P<error>{quoted}{phrase}{quoted})"
         return self.logged("capo", rf'err="{error}".*name="{owner}')
 
-    # What the user reads
-
-    def until_named(self, *watches: Watch, seconds: float = 120) -> None:
-        """Wait until each fault is said and named, and keep both."""
-        open_ = list(watches)
-
-        def all_named() -> bool:
-            open_[:] = [each for each in open_ if not self._named(each)]
-            return not open_
-
-        self.until(all_named, seconds, lambda: self._missing(open_))
-        for each in watches:
-            most = _SOON * base.SLOWER
-            self.assertLessEqual(each.row.polls, most, str(each.row))
-            self._read_health(each)
-
-    def _missing(self, watches: list[Watch]) -> str:
-        return "\n".join(
-            f"{each.row.fault}, {each.row.where}: {each.row.said!r}, read "
-            f"{self._read(each)}, {self._ill(each)}"
-            for each in watches
-        )
-
-    def _read(self, watch: Watch) -> tuple[str, str]:
-        if watch.nodegroup:
-            groups = self.magnum.nodegroups(watch.cluster)
-            found = groups.get(watch.nodegroup, {})
-        else:
-            found = self.magnum.find(watch.cluster) or {}
-        return found.get("status", ""), found.get("status_reason") or ""
-
-    def _named(self, watch: Watch) -> bool:
-        row = watch.row
-        if not row.said:
-            row.said, watch.said_at = watch.said(), time.monotonic()
-        row.status, reason = self._read(watch)
-        health = self._ill(watch)
-        read, poll = (reason, _POLL) if watch.reads else (health, _HEALTH_POLL)
-        if not row.said or not re.search(watch.reads or watch.entry, read):
-            return False
-        watch.named_at = time.monotonic()
-        row.reason = reason
-        late = watch.named_at - watch.said_at - row.silent
-        row.polls = math.ceil(late / poll) if late > base.POLL else 1
-        return True
-
-    def _ill(self, watch: Watch) -> str:
-        """Return the health, and its entries that are not well."""
-        found = self.magnum.find(watch.cluster) or {}
-        entries = found.get("health_status_reason") or {}
-        ill = [f"{key}: {e}" for key, e in entries.items() if e not in _WELL]
-        return ": ".join(
-            filter(None, (found.get("health_status"), "; ".join(ill)))
-        )
-
-    def _read_health(self, watch: Watch) -> None:
-        """Keep the health of a poll that came after the fault was named."""
-
-        def seen() -> bool:
-            watch.row.health = self._ill(watch)
-            late = time.monotonic() - watch.named_at
-            age = _ADDONS_AGE if watch.row.where == ADDONS else _SHARED_AGE
-            is_new = late > age + _HEALTH_POLL + base.POLL
-            found = re.search(watch.entry, watch.row.health)
-            return found is not None and (bool(watch.entry) or is_new)
-
-        self.until(seen, 120, lambda: f"{watch.entry}: {self._ill(watch)}")
-
-    def until_over(self, watch: Watch, seconds: float = 120) -> None:
-        """Wait until a reason is gone, and the entry of the health."""
-        began = time.monotonic()
-        if watch.reads:
-            self.until(
-                lambda: not re.search(watch.reads, self._read(watch)[1]),
-                seconds,
-                lambda: f"still {self._read(watch)}",
-            )
-            watch.row.over = f"gone after {time.monotonic() - began:.0f} s"
-        if watch.entry:
-            self.until(
-                lambda: not re.search(watch.entry, self._ill(watch)),
-                seconds,
-                lambda: f"still {self._ill(watch)}",
-            )
-        if not watch.reads:
-            watch.row.over = f"gone after {time.monotonic() - began:.0f} s"
-
-    def keep(self, *watches: Watch) -> None:
-        """Keep rows for the table."""
-        with (programs.LAB / fault_table.ROWS).open("a") as stream:
-            for each in watches:
-                stream.write(json.dumps(vars(each.row)) + "\n")
-
     # Cluster API
 
     def ask(self, cluster: str, count: int, nodegroup: str = "") -> None:
@@ -316,7 +338,7 @@ class FaultCase(base.LabCase):
 class OneCluster(FaultCase):
     """A test with one cluster."""
 
-    uuid = name = ""
+    name = ""
 
     def make(self, template: str = "", **fields: Any) -> None:
         """Make the cluster of the test."""
@@ -332,18 +354,3 @@ class OneCluster(FaultCase):
             (f"{action}_COMPLETE", None),
             (done["status"], done["status_reason"]),
         )
-
-    def watch(
-        self, fault: str, said: Callable[[], str], reads: str, **fields: Any
-    ) -> Watch:
-        """Return a fault of the cluster's workers, unless fields differ."""
-        row = fault_table.Row(fault, fields.pop("where", WORKERS))
-        row.silent = fields.pop("silent", 0)
-        return Watch(row, self.uuid, said, reads, **fields)
-
-    def finish(self, *watches: Watch, how: str = "") -> None:
-        """Wait until the reasons are gone, and keep the rows."""
-        for each in watches:
-            self.until_over(each)
-            each.row.over += how
-        self.keep(*watches)

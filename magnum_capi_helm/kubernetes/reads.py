@@ -213,10 +213,13 @@ class ReleaseObjects:
         """
         return tuple(self.items.values())
 
-    def decode(self) -> view.View:
-        """Return the objects, decoded anew for each call."""
-        return view.View(
-            release=self.release,
+    def decode(self, below: view.View | None = None) -> view.View:
+        """Return the objects, decoded anew for each call.
+
+        :param below: the answer of ``infrastructure``, if it is known
+        """
+        return dataclasses.replace(
+            below or self.infrastructure(),
             cluster=self._decode_one(_CLUSTER),
             control_plane=self._decode_one(_CONTROL_PLANE),
             deployments=self._decode(_DEPLOYMENT),
@@ -225,9 +228,6 @@ class ReleaseObjects:
             addons=self._decode(_HELM_RELEASE) + self._decode(_MANIFESTS),
             addons_known=_HELM_RELEASE in self.items,
             revisions=helm_records.parsed(self._decode(_REVISION)),
-            infrastructure=self._decode_one(_OPENSTACK_CLUSTER),
-            infra_machines=self._decode(_OPENSTACK_MACHINE),
-            servers=self._decode(_OPENSTACK_SERVER),
             clock=view.Clock(time.time()),
         )
 

@@ -247,17 +247,19 @@ def judge(
     operation: releases.Release,
     snapshot: reads.ReleaseObjects,
     stored: releases.StoredState | None = None,
+    below: view.View | None = None,
 ) -> ObservedState:
     """Judge a snapshot of the objects together with Magnum's rows.
 
     No request goes to OpenStack: the caller has a verdict slot or the Lease.
 
     :param stored: the stored state; the manifest is read as well
+    :param below: the infrastructure of the snapshot, if it is known
     :raises CapiHelmError: one of them can't be read
     """
     runtime, scope = operation.runtime, operation.scope
     rows_now, nodegroups = rows.read(operation.cluster)
-    objects = faults.with_faults(runtime, scope, snapshot.decode())
+    objects = faults.with_faults(runtime, scope, snapshot.decode(below))
     expected = cluster_status.Expected(
         objects.known(rows_now),
         conf.CONF.capi_helm.k8s_control_plane_resource_conditions,

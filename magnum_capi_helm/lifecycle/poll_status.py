@@ -199,9 +199,10 @@ def reconcile(operation: operations.Operation) -> None:
     runtime, scope = operation.runtime, operation.scope
     with identity.verified_on_error(runtime, cluster):
         snapshot = runtime.snapshots.get(scope)
-    faults.refresh(runtime, scope, snapshot.infrastructure())
+    below = snapshot.infrastructure()
+    faults.refresh(runtime, scope, below)
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
-        state = observed_state.judge(operation, snapshot)
+        state = observed_state.judge(operation, snapshot, below=below)
         identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
         plan_steps.remove_hook(operation, state.view.machines)
         decided = decision.decide(state.facts(locked=False))

@@ -22,7 +22,6 @@ from magnum_capi_helm.status import view
 #: Stops the controllers of one object, whatever its value.
 PAUSED_ANNOTATION = "cluster.x-k8s.io/paused"
 
-_TEXTS = ("reason", "message", "lastTransitionTime")
 #: Types of conditions, reasons and messages, by topic.
 TABLES = encoding.package_data("status/conditions.yaml")
 #: Conditions of the v1beta2 set that are well when False.
@@ -83,8 +82,14 @@ class Conditions(Mapping[str, Condition]):
         plain = self._plain.get(name)
         if plain is None:
             return Condition(name)
-        texts = (str(plain.get(field) or "") for field in _TEXTS)
-        return Condition(name, plain.get("status") or "Unknown", *texts)
+        get = plain.get
+        return Condition(
+            name,
+            get("status") or "Unknown",
+            get("reason") or "",
+            get("message") or "",
+            get("lastTransitionTime") or "",
+        )
 
     def __contains__(self, name: object) -> bool:
         return name in self._plain
@@ -202,11 +207,12 @@ def first_error(
     """
     deleted_at, sets = view.deleted_at(obj), (v1beta2(obj), v1beta1(obj))
     candidates = (
-        by_type[name]
+        condition
         for name in TABLES[topic]
         for by_type in sets
         if name in by_type
-        and not 0 < by_type[name].since < deleted_at
+        and (condition := by_type[name]).bad
+        and not 0 < condition.since < deleted_at
         and TABLES["successors"].get(name) not in by_type
     )
     reasons = (error(each, rank) for each in candidates)

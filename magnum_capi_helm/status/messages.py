@@ -79,6 +79,7 @@ def plain(text: str) -> str:
     return explained(text)[0]
 
 
+@functools.lru_cache(maxsize=1024)
 def explained(text: str) -> tuple[str, str]:
     """Return one sentence, and the code of a known message or nothing."""
     masked = _TOKEN.sub(encoding.MASK, encoding.mask_values(_one_line(text)))

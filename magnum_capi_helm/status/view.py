@@ -10,6 +10,7 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterable, Mapping
 import dataclasses
+import functools
 import json
 import math
 import re
@@ -317,6 +318,7 @@ def created_at(obj: Object) -> float:
     return timestamp(metadata_of(obj).get("creationTimestamp"))
 
 
+@functools.lru_cache(maxsize=4096)
 def timestamp(text: object) -> float:
     """Return a time that Kubernetes wrote, in seconds since 1970; 0: none."""
     if _TIME.fullmatch(str(text)) is None:

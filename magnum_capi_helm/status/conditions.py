@@ -100,6 +100,14 @@ class Conditions(Mapping[str, Condition]):
     def __len__(self) -> int:
         return len(self._plain)
 
+    def bad_types(self) -> frozenset[str]:
+        """Return the types that are wrong, as :attr:`Condition.bad` has it."""
+        return frozenset(
+            name
+            for name, each in self._plain.items()
+            if each.get("status") == ("True" if name in NEGATIVE else "False")
+        )
+
     def listed(self, types: Iterable[str]) -> list[Condition]:
         """Return the conditions of some types that exist, in that order."""
         return [self[each] for each in types if each in self]
@@ -205,14 +213,15 @@ def first_error(
 
     An error from before the deletion of an object does not hinder it.
     """
-    deleted_at, sets = view.deleted_at(obj), (v1beta2(obj), v1beta1(obj))
+    deleted_at = view.deleted_at(obj)
+    # Most conditions are well: none of them is made.
+    sets = [(e, e.bad_types()) for e in (v1beta2(obj), v1beta1(obj))]
     candidates = (
-        condition
+        by_type[name]
         for name in TABLES[topic]
-        for by_type in sets
-        if name in by_type
-        and (condition := by_type[name]).bad
-        and not 0 < condition.since < deleted_at
+        for by_type, bad in sets
+        if name in bad
+        and not 0 < by_type[name].since < deleted_at
         and TABLES["successors"].get(name) not in by_type
     )
     reasons = (error(each, rank) for each in candidates)

@@ -324,11 +324,11 @@ def _node_entries(
         return
     condition = node_condition(machine)
     value, health = condition.status or "Unknown", tree.UNKNOWN
-    if condition.bad or _is_silent(machine):
-        health = tree.UNHEALTHY
-    starting = is_starting(machine, clock)
+    starting = not condition.well and is_starting(machine, clock)
     if starting or condition.well:
         value, health = "starting" if starting else value, tree.HEALTHY
+    elif condition.bad or _is_silent(machine):
+        health = tree.UNHEALTHY
     name = _node_name(machine)
     yield tree.Entry(f"{name}.Ready", value, health)
     healthy = conditions.merged(machine)["NodeHealthy"]

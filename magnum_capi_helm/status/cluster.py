@@ -86,7 +86,7 @@ class Verdict:
 
 def verdict(objects: view.View, expected: Expected) -> Verdict:
     """Judge a release."""
-    return judge(grow(objects, expected), objects, expected)
+    return judge(grow(objects, expected, notes=False), objects, expected)
 
 
 def judge(
@@ -111,13 +111,18 @@ def judge(
     )
 
 
-def grow(objects: view.View, expected: Expected) -> tree.Branch:
-    """Return the branch of the Cluster and of all that belongs to it."""
+def grow(
+    objects: view.View, expected: Expected, *, notes: bool = True
+) -> tree.Branch:
+    """Return the branch of the Cluster and of all that belongs to it.
+
+    :param notes: also grow parts whose reasons no verdict tells
+    """
     reason = _reason(objects, expected.rows)
     url = api_address(objects.cluster) or ""
     parts = (
         infrastructure.network(objects),
-        *_groups(objects, expected),
+        *_groups(objects, expected, notes),
         addon.branch(objects, expected.addons, expected.secrets),
     )
     return tree.grow(
@@ -126,13 +131,15 @@ def grow(objects: view.View, expected: Expected) -> tree.Branch:
     )
 
 
-def _groups(objects: view.View, expected: Expected) -> Iterator[tree.Branch]:
+def _groups(
+    objects: view.View, expected: Expected, notes: bool
+) -> Iterator[tree.Branch]:
     """Yield the groups of Magnum's rows, then others that have objects."""
-    rows = expected.rows
-    yield nodegroup.branch(objects, None, rows.master, expected.required)
+    rows, required = expected.rows, expected.required
+    yield nodegroup.branch(objects, None, rows.master, required, notes=notes)
     groups = {each.chart_name: each for each in rows.workers}
     for name, group in groups.items():
-        yield nodegroup.branch(objects, name, group)
+        yield nodegroup.branch(objects, name, group, notes=notes)
     leaving = [e for e in rows.leaving if not is_gone(objects, e)]
     for group in leaving:
         yield nodegroup.leaving(objects, group)

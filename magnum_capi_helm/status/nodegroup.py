@@ -104,6 +104,8 @@ def branch(
     name: str | None,
     row: requested_groups.Group | None,
     required: Sequence[str] | None = None,
+    *,
+    notes: bool = True,
 ) -> tree.Branch:
     """Return the branch of a group.
 
@@ -113,7 +115,8 @@ def branch(
     """
     group = _group(objects, name, row)
     count = row.count if row and name not in objects.autoscaled() else None
-    return _grow(objects, group, waiting_reason(group.obj, count, required))
+    text = waiting_reason(group.obj, count, required)
+    return _grow(objects, group, text, notes=notes)
 
 
 def leaving(objects: view.View, row: requested_groups.Group) -> tree.Branch:
@@ -130,18 +133,22 @@ def leaving(objects: view.View, row: requested_groups.Group) -> tree.Branch:
     return dataclasses.replace(branch, children=children)
 
 
-def _grow(objects: view.View, group: _Group, text: str) -> tree.Branch:
+def _grow(
+    objects: view.View, group: _Group, text: str, *, notes: bool = True
+) -> tree.Branch:
     """Return the branch of a group.
 
     Faults of the machines of a settled group are notes.
 
     :param text: why it is not done
+    :param notes: grow the machines of a settled group
     """
     text = text or machine.unfinished_reason(group.machines)
     is_problem = bool(problem_message(group.obj))
     rank = tree.Rank.BLOCKED if is_problem else tree.Rank.PROGRESS
     reason, parts = tree.Reason(text, rank), [*_health_checks(objects, group)]
-    parts += machine.branches(group.machines, objects)
+    if text or notes:
+        parts += machine.branches(group.machines, objects)
     branch = tree.grow(
         *(group.kind, group.name, reason, _note(group), parts),
         title=f"nodegroup {group.row.name}" if group.row else "",

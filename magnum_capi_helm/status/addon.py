@@ -23,6 +23,10 @@ from magnum_capi_helm.status import view
 
 #: Seconds that an addon provider needs to notice a change.
 _TO_NOTICE = 5.0
+#: Addons without which no node is ready: the pods' network, and the cloud
+#: controller manager with its Secret. ``spec.bootstrap`` says no more than
+#: that an addon does not wait for the cluster: the chart sets it for all.
+_FOR_NODES = ("cni-", "ccm-", "cloud-config")
 #: Seconds that an addon for which nodes wait may need.
 _TO_INSTALL = 300.0
 _PREFIX = "addons.stackhpc.com/"
@@ -101,11 +105,23 @@ def _reason(
     else:
         text = messages.plain(str(status.get("failureMessage") or ""))
         text = f"{phase}: {text}" if text else f"{phase}{_tries(addon)}"
-        until = max(view.created_at(addon), _changed_at(objects)) + _TO_INSTALL
-        is_fault = phase == "Failed" or objects.clock.has_passed(until)
-        if view.spec_of(addon).get("bootstrap") and is_fault:
+        is_fault = phase == "Failed" or _takes_long(objects, addon)
+        name = objects.short_name(view.name_of(addon))
+        if name.startswith(_FOR_NODES) and is_fault:
             text, rank = f"{text} (nodes wait for it)", tree.Rank.ADDON
     return tree.Reason(text, rank)
+
+
+def _takes_long(objects: view.View, addon: view.Object) -> bool:
+    """Return whether an addon should be installed by now.
+
+    Its provider begins when the control plane is initialized.
+    """
+    cluster = conditions.merged(objects.cluster)
+    started = cluster["ControlPlaneInitialized"]
+    began = max(view.created_at(addon), _changed_at(objects), started.since)
+    is_late = began and objects.clock.has_passed(began + _TO_INSTALL)
+    return bool(started.well and is_late)
 
 
 def _tries(addon: view.Object) -> str:

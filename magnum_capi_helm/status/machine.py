@@ -162,20 +162,24 @@ def _faults(
 
 
 def _unjoined_reason(machine: view.Object, objects: view.View) -> tree.Reason:
-    """Tell that a server runs without a node.
+    """Tell that a server runs without a node that Cluster API sees.
 
-    Its cloud-init or kubeadm has failed, which Cluster API can't see. It waits
-    until its health check replaces the machine. The console has the cause.
+    Its cloud-init or kubeadm has failed, and the console has the cause. Or the
+    cloud controller manager has not written the node's providerID, by which
+    Cluster API finds a node: it needs the pods' network. Cluster API waits
+    until its health check replaces the machine.
     """
     since = conditions.infrastructure_since(machine)
     joined = view.status_of(machine).get("nodeRef")
     if joined or not since or not objects.clock.has_passed(since + _TO_JOIN):
         return tree.NONE
     server = view.name_of(objects.infra_machine(machine))
+    server = server or view.name_of(machine)
     return tree.Reason(
-        f"its server has run for {_TO_JOIN / 60:.0f} minutes and is no node "
-        "yet: `openstack console log show "
-        f"{server or view.name_of(machine)}` may say why",
+        f"its server has run for {_TO_JOIN / 60:.0f} minutes, and Cluster API "
+        f"sees no node of it: `openstack console log show {server}` may say "
+        "why; if `kubectl get nodes` lists the node, the cloud controller "
+        "manager or the pods' network does not run",
         tree.Rank.BLOCKED,
         since,
     )

@@ -139,7 +139,8 @@ class TreeTest(described.DescribeTestCase):
         self.assertEqual(
             [
                 "addons (3 of 4 deployed): not ready",
-                "HelmRelease R-ccm-openstack: not ready: Failed: timed out",
+                "HelmRelease R-ccm-openstack: not ready: Failed: timed out "
+                "(nodes wait for it) [addon]",
             ],
             found[-2:],
         )

@@ -172,12 +172,12 @@ class PrecedenceTest(base.BaseTestCase):
 class AddonTest(base.BaseTestCase):
     def test_each_phase_but_deployed_is_a_reason(self) -> None:
         for phase in condition_types.file()["addons"]["phases"]:
-            addon = provider_objects.addon("cni-calico", phase)
+            addon = provider_objects.addon("monitoring", phase)
             seen = releases.complete(shapes.V1BETA2, addons=(addon,))
             reason = releases.verdict(
                 seen, addons=frozenset({view.name_of(addon)})
             ).reason
-            told = f"addon cni-calico: {phase}"
+            told = f"addon monitoring: {phase}"
             self.assertEqual("" if phase == "Deployed" else told, reason)
 
     def test_one_note_of_the_addon_provider_is_read(self) -> None:

@@ -192,7 +192,8 @@ VERDICTS: dict[str, tuple[Change, str | None]] = {
                 ),
             )
         },
-        "addon cni-calico: Failed: chart not found",
+        "addon cni-calico: Failed: chart not found (nodes wait for it) "
+        "[addon]",
     ),
     "an addon of an older manifest is on its way out": (
         lambda s: {

@@ -317,8 +317,10 @@ class UnjoinedTest(base.BaseTestCase):
     def test_the_console_is_named_after_five_minutes(self) -> None:
         console = (
             f"nodegroup default-worker: machine {self.MACHINE}: its server "
-            "has run for 5 minutes and is no node yet: `openstack console "
-            f"log show {self.MACHINE}` may say why"
+            "has run for 5 minutes, and Cluster API sees no node of it: "
+            f"`openstack console log show {self.MACHINE}` may say why; if "
+            "`kubectl get nodes` lists the node, the cloud controller "
+            "manager or the pods' network does not run"
         )
         waits = f"nodegroup default-worker: {self.COUNT}"
         rows: list[tuple[float, dict[str, str], str]] = [

@@ -52,6 +52,16 @@ TRUST, SIGN, DROP = _PHASES = ("trust", "sign", "drop")
 FIRST_SIGNING = 2
 
 
+_STEPS = (
+    plan.Step(True, "the control plane gets to trust both CAs"),
+    plan.Step(False, "workers get to trust both CAs"),
+    plan.Step(True, "the control plane gets certificates of the new CA"),
+    plan.Step(False, "workers get certificates of the new CA"),
+    plan.Step(True, "the control plane forgets the old CA"),
+    plan.Step(False, "workers forget the old CA"),
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Rotation(plan.Plan):
     """A rotation.
@@ -69,20 +79,16 @@ class Rotation(plan.Plan):
     WAY_BACK = (
         f"An operator can take it back before its step {FIRST_SIGNING + 1}"
     )
-    STEPS = (
-        plan.Step(True, "the control plane gets to trust both CAs"),
-        plan.Step(False, "workers get to trust both CAs"),
-        plan.Step(True, "the control plane gets certificates of the new CA"),
-        plan.Step(False, "workers get certificates of the new CA"),
-        plan.Step(True, "the control plane forgets the old CA"),
-        plan.Step(False, "workers forget the old CA"),
-    )
-
     old: Mapping[str, str]
     new: Mapping[str, Sequence[str]] = dataclasses.field(repr=False)
     bridge: str
     references: Mapping[str, str]
     certificates: Sequence[str]
+
+    @property
+    def steps(self) -> Sequence[plan.Step]:
+        """Two in each phase."""
+        return _STEPS
 
     @property
     def phase(self) -> str:

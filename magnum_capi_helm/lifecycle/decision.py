@@ -23,6 +23,7 @@ class Facts:
     :param locked: all was read under the Lease
     :param deleting: the user has asked for the deletion
     :param complete: the objects are as the rows want them
+    :param step_over: a step of a plan has ended, though the cluster waits
     :param behind: the release is not what the rows want
     :param drifted: live objects differ from the manifest of the release
     :param undecided: a request has still to decide about a nodegroup
@@ -37,6 +38,7 @@ class Facts:
     locked: bool = False
     deleting: bool = False
     complete: bool = False
+    step_over: bool = False
     behind: bool = False
     drifted: bool = False
     undecided: bool = False
@@ -68,6 +70,7 @@ class State(enum.Enum):
     UNSETTLED = "Unsettled"
     FAILED = "Failed"
     DONE = "Done"
+    STEP_OVER = "Step over"
     LATE = "Late"
     PAUSED = "Paused"
     BEHIND = "Behind"
@@ -139,6 +142,13 @@ TABLE = (
         lambda facts: facts.complete and (facts.done or not facts.locked),
         "all is as the rows want it",
         "take the next step of a plan, or write COMPLETE",
+        lease=True,
+    ),
+    Rule(
+        State.STEP_OVER,
+        lambda facts: facts.step_over and not facts.pausing,
+        "the control plane is as a step of an upgrade wants it",
+        "take the next step of the plan",
         lease=True,
     ),
     Rule(

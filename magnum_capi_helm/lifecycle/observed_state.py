@@ -36,6 +36,8 @@ from magnum_capi_helm.status import view
 
 #: ``status_reason`` of an operation that took too long begins with it.
 LATE = "not done in time: "
+#: Annotation of the Cluster while a step ends with the control plane alone.
+AWAITED = "magnum.openstack.org/plan-awaits"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,6 +139,7 @@ class ObservedState(releases.Observed):
             status=self.row.status,
             locked=locked,
             complete=self.verdict.complete and self.is_upgraded,
+            step_over=self._is_step_over,
             behind=self.is_behind,
             drifted=self.has_drifted,
             undecided=self.has_undecided_group,
@@ -145,6 +148,29 @@ class ObservedState(releases.Observed):
             pausing=not locked and not backoff.is_over(scope),
             shown=shown,
         )
+
+    @property
+    def _is_step_over(self) -> bool:
+        """Return whether a step that awaits the control plane has ended.
+
+        Without the stored state, an annotation says whether there is one.
+        """
+        plan = self.stored.plan if self.stored else None
+        if plan and plan.EARLY:
+            # One without machines has still to begin.
+            waits = plan.ends_early or plan.machines is None
+        elif self.stored:
+            waits = False
+        else:
+            waits = AWAITED in view.annotations_of(self.view.cluster)
+        return waits and self.has_control_plane
+
+    @property
+    def has_control_plane(self) -> bool:
+        """Return whether the control plane is as the release wants it."""
+        master = self.rows.master
+        verdict = master and self.verdict.groups.get(master.name)
+        return bool(verdict and not verdict.reason and not self.is_behind)
 
     @property
     def seconds_valid(self) -> float:
@@ -157,6 +183,7 @@ class ObservedState(releases.Observed):
             or self.is_behind
             or self.has_drifted
             or self.has_undecided_group
+            or self._is_step_over
             or not faults.are_settled(self.release.runtime, self.release.scope)
         ):
             return 0.0

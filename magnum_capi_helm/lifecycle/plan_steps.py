@@ -22,7 +22,7 @@ The Cluster has the step in words, where polls read it without the Secret.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 import contextlib
 import dataclasses
 import time
@@ -31,12 +31,14 @@ from typing import Any, Protocol
 from oslo_log import log
 
 from magnum_capi_helm.chart import ca_rotation
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import rotate_ca
+from magnum_capi_helm.lifecycle import staged_upgrade
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
@@ -54,11 +56,23 @@ LOG = log.getLogger(__name__)
 _STEP = "magnum.openstack.org/plan"
 #: Seconds by which the API server's clock may be ahead of Cluster API's.
 _AHEAD = 60.0
+_NOTHING: Mapping[str, None] = {_STEP: None, observed_state.AWAITED: None}
 _HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
 
 
 class Kind(Protocol):
     """What differs between kinds of plans; a module with these functions."""
+
+    def is_over(
+        self,
+        state: observed_state.ObservedState,
+        plan: Any,
+        old: Sequence[view.Object],
+    ) -> bool:
+        """Return whether a step has ended.
+
+        :param old: machines that the step has still to replace
+        """
 
     def has_ended(self, release: releases.Release, plan: Any) -> bool:
         """Return whether a plan is the copy of one that has ended."""
@@ -78,27 +92,13 @@ class Kind(Protocol):
     def discard(self, context: Any, row: rows.Cluster, plan: Any) -> None:
         """Delete what a plan that is forgotten has elsewhere."""
 
-    def desired_without(
-        self, release: releases.Release, plan: Any
-    ) -> desired_state.DesiredState:
-        """Return the desired state without a plan.
-
-        :raises NotSupported: there is no way back
-        """
-
-    def take_back(
-        self, held: holding.Held, plan: Any, accept: Callable[[], None]
-    ) -> None:
-        """Undo what a plan did.
-
-        :param accept: accepts the desired state without the plan; nothing is
-            written before it
-        """
-
 
 #: The module is the kind: ``kind.begin`` is ``rotate_ca.begin``. The same
 #: classes are in ``releases.PLANS``.
-_KINDS: dict[type[plans.Plan], Kind] = {ca_rotation.Rotation: rotate_ca}
+_KINDS: dict[type[plans.Plan], Kind] = {
+    ca_rotation.Rotation: rotate_ca,
+    upgrade_steps.Upgrade: staged_upgrade,
+}
 
 
 def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
@@ -118,7 +118,7 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
         _forget(held, plan)
         return False
     old = _old_machines(state.view, plan)
-    if plan.machines is not None and not old:
+    if plan.machines is not None and kind.is_over(state, plan, old):
         if plan.is_last:
             _end(held, plan)
             LOG.info("cluster %s: %s is complete", uuid, plan.NAME)
@@ -126,16 +126,26 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
         plan = kind.next_step(plan)
         held.patch_stored(plan.to_secret())
     if plan.machines is None:
-        _show(held, state, plan)
-        _begin(held, kind, plan)
-    else:
+        _begin(held, kind, plan, state.view)
+    elif not plan.EARLY:
         _replace(held, state.view, old)
         _show_or_fail(held, state, plan, old)
     return True
 
 
-def _begin(held: holding.Held, kind: Kind, plan: plans.Plan) -> None:
+def _begin(
+    held: holding.Held, kind: Kind, plan: plans.Plan, objects: view.View
+) -> None:
+    """Begin a step; what a dead conductor has not done is done once more.
+
+    Polls without the Lease begin a step of an upgrade as long as the Cluster
+    shows the step before it.
+    """
+    if not plan.EARLY:
+        show(held, plan, objects)
     plan = kind.begin(held, plan)
+    if plan.EARLY:
+        show(held, plan, objects)
     live = held.runtime.snapshots.read(held.scope).decode()
     machines = tuple(map(_uid, _machines_of(live, plan)))
     plan = dataclasses.replace(plan, machines=machines)
@@ -156,7 +166,7 @@ def _show_or_fail(
     """
     progress = plan.step, *map(_uid, left)
     if not observed_state.is_stuck(held, "plan", progress):
-        _show(held, state, plan)
+        show(held, plan, state.view)
     elif rows.in_progress(held.row.status):
         shown = ", ".join(map(view.name_of, left[:3]))
         reason = f"{plan.text}: still to be replaced: {shown}"
@@ -164,16 +174,23 @@ def _show_or_fail(
         held.save_failed(state.nodegroups, reason, state.verdict)
 
 
-def _show(
-    held: holding.Held, state: observed_state.ObservedState, plan: plans.Plan
+def show(
+    held: holding.Held, plan: plans.Plan, objects: view.View | None = None
 ) -> None:
     """Note the step in the row, and on the Cluster, where polls find it."""
     text = plan.text
-    if _step_of(state.view) != text:
-        change = {"metadata": {"annotations": {_STEP: text}}}
-        held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
+    if objects is None or _step_of(objects) != text:
+        awaited = "control-plane" if plan.ends_early else None
+        _annotate(held, {_STEP: text, observed_state.AWAITED: awaited})
     held.row.status_reason = text
     status_writer.save_in_progress(held.row)
+
+
+def _annotate(
+    held: holding.Held, annotations: Mapping[str, str | None]
+) -> None:
+    change = {"metadata": {"annotations": dict(annotations)}}
+    held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
 
 
 def _step_of(objects: view.View) -> str:
@@ -190,14 +207,17 @@ def with_step(
 
 def _end(held: holding.Held, plan: plans.Plan) -> None:
     """Note that a plan has ended; then forget it."""
-    notes = {**_KINDS[type(plan)].end_annotation(plan), _STEP: None}
-    change = {"metadata": {"annotations": notes}}
-    held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
+    _annotate(held, {**_KINDS[type(plan)].end_annotation(plan), **_NOTHING})
     _forget(held, plan)
 
 
 def _forget(held: holding.Held, plan: plans.Plan) -> None:
-    held.patch_stored({plan.KEY: None})
+    desired = held.read_stored().desired if plan.EARLY else None
+    if desired:
+        desired = dataclasses.replace(desired, steps_follow=False)
+        held.store(desired, {plan.KEY: None})
+    else:
+        held.patch_stored({plan.KEY: None})
     _KINDS[type(plan)].discard(held.context, held.row, plan)
 
 
@@ -220,26 +240,27 @@ def discard(operation: operations.Operation) -> None:
 def desired_without(
     release: releases.Release,
 ) -> desired_state.DesiredState | None:
-    """Return the desired state without a plan; None: there is no plan.
+    """Return the desired state without a rotation; None: there is none.
 
     :raises NotSupported: there is no way back
     """
     plan = _going_on(release)
-    if plan is None:
+    if not isinstance(plan, ca_rotation.Rotation):
         return None
-    return _KINDS[type(plan)].desired_without(release, plan)
+    return rotate_ca.desired_without(release, plan)
 
 
-def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
-    """Accept the result of :func:`desired_without`, and forget the plan.
+def take_back(held: holding.Held, desired: desired_state.DesiredState) -> None:
+    """Accept a desired state without the plan, and forget the plan.
 
-    If the conductor dies meanwhile, the plan goes on from its first step.
-
-    :returns: False: there is no plan
+    If the conductor dies meanwhile, a rotation goes on from its first step.
     """
     plan = _going_on(held)
-    if plan is None:
-        return False
+    if not isinstance(plan, ca_rotation.Rotation):
+        release_change.accept(held, desired)
+        if plan:
+            _annotate(held, _NOTHING)
+        return
 
     def accept() -> None:
         _keep_machines(held, plan)
@@ -249,10 +270,9 @@ def take_back(held: holding.Held, desired: desired_state.DesiredState) -> bool:
         accepted = dataclasses.replace(desired, version=version)
         release_change.accept(held, accepted)
 
-    _KINDS[type(plan)].take_back(held, plan, accept)
+    rotate_ca.take_back(held, plan, accept)
     _end(held, plan)
     LOG.info("cluster %s: %s is taken back", held.row.uuid, plan.NAME)
-    return True
 
 
 def _going_on(release: releases.Release) -> plans.Plan | None:
@@ -265,7 +285,7 @@ def _going_on(release: releases.Release) -> plans.Plan | None:
 def _keep_machines(held: holding.Held, plan: plans.Plan) -> None:
     """Let Cluster API replace no machine for a plan any more."""
     live = held.runtime.snapshots.read(held.scope).decode()
-    roles = {step.control_plane for step in plan.STEPS[: plan.step + 1]}
+    roles = {step.control_plane for step in plan.steps[: plan.step + 1]}
     for kind, owner in _owners(live):
         begun = (kind is kinds.CONTROL_PLANE) in roles
         if owner and begun and replacement.renewal_time(owner):

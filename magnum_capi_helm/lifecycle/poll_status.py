@@ -18,7 +18,7 @@ lasts as long as an operation may take is the end of the operation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import time
@@ -335,8 +335,23 @@ def failure_was_shown(release: releases.Release, row: rows.Cluster) -> bool:
 
 def _finish(held: holding.Held, state: observed_state.ObservedState) -> None:
     """Take the next step of a plan, or write COMPLETE."""
-    if not plan_steps.advance(held, state):
+    if not _take_step(held, state):
         _complete(held, state)
+
+
+def _take_step(
+    held: holding.Held, state: observed_state.ObservedState
+) -> bool:
+    """Take the next step of a plan; return whether there is one.
+
+    :raises CapiHelmError: it may succeed later
+    """
+    plan = state.stored.plan if state.stored else None
+    if not (plan and plan.EARLY):
+        return plan_steps.advance(held, state)
+    # The step of an upgrade runs helm.
+    taken = _applied(held, state, lambda: plan_steps.advance(held, state))
+    return taken is not False
 
 
 def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
@@ -380,18 +395,32 @@ def _apply(held: holding.Held, state: observed_state.ObservedState) -> None:
 
     :raises CapiHelmError: it may succeed later
     """
-    backoff, scope = held.runtime.backoff, held.scope
     _save_facts(state)
+    _applied(held, state, lambda: apply.to_release(held))
+
+
+def _applied(
+    held: holding.Held,
+    state: observed_state.ObservedState,
+    run: Callable[[], bool],
+) -> bool | None:
+    """Run helm, and count failures; one that stays fails the operation.
+
+    :returns: what ``run`` returns; None: it failed
+    :raises CapiHelmError: it may succeed later
+    """
+    backoff, scope = held.runtime.backoff, held.scope
     try:
-        apply.to_release(held)
+        done = run()
     except (errors.NoTurn, errors.Conflict):
         # Nothing was tried, or the objects changed since they were read.
         raise
     except errors.CapiHelmError as error:
         backoff.record_failure(scope)
         _fail_for_good(held, state, error)
-    else:
-        backoff.forget(scope)
+        return None
+    backoff.forget(scope)
+    return done
 
 
 def _repair(held: holding.Held, state: observed_state.ObservedState) -> None:
@@ -442,6 +471,7 @@ def _save_failed(
 #: the others need nothing.
 _ACTIONS = {
     State.DONE: _finish,
+    State.STEP_OVER: _take_step,
     State.LATE: _give_up,
     State.BEHIND: _apply,
     State.DRIFTED: _repair,

@@ -22,6 +22,7 @@ import time
 from typing import Any
 
 from magnum_capi_helm.chart import diff
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
@@ -32,6 +33,7 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import converting
@@ -39,6 +41,8 @@ from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
+
+_NO_STEPS = {upgrade_steps.Upgrade.KEY: None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,10 +112,11 @@ class Current:
         ).permitting(self.revision, groups)
 
 
-def read(release: releases.Release) -> Current:
+def read(release: releases.Release, *, ends_upgrade: bool = False) -> Current:
     """Read a cluster before its change.
 
     :param release: with a settled row, if it is read under the Lease
+    :param ends_upgrade: the change takes the place of an open upgrade
     :raises NotSupported: helm has not installed the release yet, a plan goes
         on, or the stored state is older than the release
     """
@@ -124,10 +129,11 @@ def read(release: releases.Release) -> Current:
             "until it is complete"
         )
     stored = release.read_stored(revisions)
-    if plan := stored.plan:
+    plan = stored.plan
+    if plan and not (ends_upgrade and plan.EARLY):
         # Its machines need values that others would not have.
         raise errors.NotSupported(
-            f"the cluster is in a {plan.NAME}: let it end first. If it is not "
+            f"the {plan.NAME} has not ended: let it end first. If it is not "
             "UPDATE_IN_PROGRESS, a resize to the present count continues it. "
             f"{plan.WAY_BACK}"
         )
@@ -238,15 +244,22 @@ def _dry_run(
             management.create(kind, new, dry_run=True)
 
 
-def accept(held: holding.Held, desired: desired_state.DesiredState) -> None:
+def accept(
+    held: holding.Held,
+    desired: desired_state.DesiredState,
+    plan: plans.Plan | None = None,
+) -> None:
     """Store a desired state; from here on the change happens.
 
+    :param plan: with the steps that follow; an upgrade's steps of before end
     :raises CapiHelmError: it could not be stored, or that is unknown
     """
     row, status = held.row, held.row.status
     status_writer.save_updating(row)
     try:
-        held.store(desired)
+        held.store(
+            desired, {**_NO_STEPS, **(plan.to_secret() if plan else {})}
+        )
     except errors.CapiHelmError as error:
         if not error.retriable or isinstance(error, errors.Conflict):
             row.status = status

@@ -27,6 +27,7 @@ from oslo_log import log
 
 from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
@@ -97,7 +98,7 @@ def resize(
         _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
     else:
         _check_bounds(nodegroup)
-        _check_growth(nodegroup, rows_now, desired)
+        _check_growth(nodegroup, rows_now, stored)
     machines, autoscaled = _look_up(
         operation, nodegroup, nodes_to_remove, desired
     )
@@ -163,18 +164,24 @@ def _check_bounds(nodegroup: rows.NodeGroup) -> None:
 def _check_growth(
     nodegroup: rows.NodeGroup,
     rows_now: requested_groups.Rows,
-    desired: desired_state.DesiredState | None,
+    stored: releases.StoredState | None,
 ) -> None:
-    """Refuse more machines of an image that is too old for new ones."""
-    stored = desired.values if desired else {}
-    items = values.items_by_name(stored)
+    """Refuse more machines of an image that is too old for new ones.
+
+    Those of a group that waits for its step of an upgrade come in this step.
+    """
+    applied = stored.desired.values if stored and stored.desired else {}
+    waiting = upgrade_steps.waiting(stored.plan if stored else None)
+    items = values.items_by_name(applied)
     for group in rows_now.known_as(items).workers:
         item = items.get(group.chart_name, {})
         grows = group.count > int(item.get("machineCount", group.count))
+        if group.chart_name in waiting:
+            continue
         if group.uuid == nodegroup.uuid and grows:
-            pinned = upgrade_rules.pinned(item, stored)
+            pinned = upgrade_rules.pinned(item, applied)
             kubelet = str(pinned.get("kubernetesVersion") or "")
-            newest = upgrade_rules.control_plane_version(stored)
+            newest = upgrade_rules.control_plane_version(applied)
             upgrade_rules.check_growth(group.name, kubelet, newest)
 
 

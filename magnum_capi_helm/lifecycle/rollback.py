@@ -47,8 +47,7 @@ def rollback(operation: operations.Operation) -> str:
         held.check_living()
         pending_requests.settle(held)
         planned = plan(held)
-        if not plan_steps.take_back(held, planned):
-            release_change.accept(held, planned)
+        plan_steps.take_back(held, planned)
         return release_change.run_helm(held)
 
 
@@ -62,7 +61,7 @@ def plan(release: releases.Release) -> desired_state.DesiredState:
     _check_status(row)
     if without := plan_steps.desired_without(release):
         return without
-    current = release_change.read(release)
+    current = release_change.read(release, ends_upgrade=True)
     before = current.desired.before
     if before is None:
         raise errors.NotSupported(

@@ -20,7 +20,7 @@ In the phase trust an operator can take a rotation back (``rollback.py``).
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
 import time
 from typing import Any
@@ -243,6 +243,15 @@ def _trusted(held: holding.Held, purpose: str) -> str:
             "the CA of this cluster elsewhere"
         )
     return base64.b64decode(data["tls.crt"]).decode()
+
+
+def is_over(
+    _state: observed_state.ObservedState,
+    _rotation: ca_rotation.Rotation,
+    old: Sequence[view.Object],
+) -> bool:
+    """Return whether all machines of a step are replaced."""
+    return not old
 
 
 def next_step(rotation: ca_rotation.Rotation) -> ca_rotation.Rotation:

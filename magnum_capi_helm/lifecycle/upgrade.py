@@ -26,17 +26,21 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.lifecycle import staged_upgrade
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import holding
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
@@ -78,11 +82,15 @@ def upgrade(
             _check_idle(held)
             pending_requests.settle(held)
             plan = _plan(held, template, batch, nodegroup)
-            desired = _checked(held, plan)
+            desired, steps = _checked(held, plan)
             if time.monotonic() > deadline:
                 # Magnum has told the user by now that the upgrade failed.
                 raise errors.NotSupported(_TOO_LATE)
-            release_change.accept(held, desired)
+            release_change.accept(held, desired, steps)
+        if steps:
+            text = "Cluster %s does not show its step yet: %s"
+            with magnum_errors.logged(LOG, text, operation.cluster.uuid):
+                plan_steps.show(held, steps)
         problem = release_change.run_helm(held, deadline)
         if problem:
             LOG.warning(
@@ -163,8 +171,11 @@ def _plan(
 
 def _checked(
     held: holding.Held, plan: upgrade_plan.Upgrade
-) -> desired_state.DesiredState:
-    """Return the new desired state, after all that could refuse it."""
+) -> tuple[desired_state.DesiredState, upgrade_steps.Upgrade | None]:
+    """Return the new desired state, after all that could refuse it.
+
+    :returns: that of the first step, with the steps, if there are several
+    """
     draft = plan.desired()
     if plan.built is not None:
         before = plan.current.desired.values
@@ -180,14 +191,11 @@ def _checked(
     )
     _log_kept_groups(held, plan, comparison)
     release_change.dry_run(held, comparison.objects, "the template")
-    policies = plan.missing_server_groups()
-    if not policies:
-        return draft
-    ids = held.make_server_groups(held.session(), policies)
-    return dataclasses.replace(
-        draft,
-        values=nodes.with_server_group_ids(draft.values, plan.cluster, ids),
-    )
+    if policies := plan.missing_server_groups():
+        ids = held.make_server_groups(held.session(), policies)
+        new = nodes.with_server_group_ids(draft.values, plan.cluster, ids)
+        draft = dataclasses.replace(draft, values=new)
+    return staged_upgrade.divide(held, plan, draft, comparison)
 
 
 def _log_kept_groups(

@@ -25,6 +25,9 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 
 _FORMAT = "1"
+#: While steps of an upgrade follow. Versions that know no steps would write
+#: COMPLETE after the first step: they leave this format alone.
+_FORMAT_OF_STEPS = "2"
 _HEAD = "intent.json"
 _VALUES = "values.json.gz"
 _BEFORE = "before.json"
@@ -129,6 +132,7 @@ class DesiredState:
     :param before: the state that a rollback of the last upgrade restores
     :param digest: SHA-256 of the packaged chart that the cluster was made
         from, or upgraded to; empty: not known
+    :param steps_follow: of an upgrade
     :param may_replace: None: an older version of the driver accepted it
     :param version: ``resourceVersion`` of the Secret that it was read from;
         empty: there was none
@@ -143,6 +147,7 @@ class DesiredState:
     moves: Moves | None = None
     before: Before | None = None
     digest: str = ""
+    steps_follow: bool = False
     may_replace: Permission | None = None
     version: str = ""
     more: Mapping[str, Mapping[str, Any]] = dataclasses.field(
@@ -174,7 +179,7 @@ class DesiredState:
     def to_secret(self) -> dict[str, str]:
         """Return the ``data`` of its Secret."""
         head = {
-            "format": _FORMAT,
+            "format": _FORMAT_OF_STEPS if self.steps_follow else _FORMAT,
             "chart": self._with_more("chart", vars(self.chart)),
             "fingerprint": self.fingerprint,
             "since": self.since,
@@ -217,9 +222,9 @@ def from_secret(data: Mapping[str, str], version: str = "") -> DesiredState:
     """
     try:
         head = encoding.read_plain(data[_HEAD])
-        if int(head["format"]) > int(_FORMAT):
+        if int(head["format"]) > int(_FORMAT_OF_STEPS):
             raise NewerError
-        if head["format"] != _FORMAT:
+        if head["format"] not in (_FORMAT, _FORMAT_OF_STEPS):
             raise ValueError(head["format"])
         more: More = {}
         head = _known(more, "head", head, _HEAD_KEYS)
@@ -234,6 +239,7 @@ def from_secret(data: Mapping[str, str], version: str = "") -> DesiredState:
             else None,
             before=_before(more, data) if _BEFORE in data else None,
             digest=head.get("digest", ""),
+            steps_follow=head["format"] == _FORMAT_OF_STEPS,
             may_replace=_permission(head.get(_MAY_REPLACE)),
             version=version,
             more=more,

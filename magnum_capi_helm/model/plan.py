@@ -36,7 +36,9 @@ class Plan:
     :cvar KEY: of the Secret
     :cvar NAME: of the operation, for users
     :cvar WAY_BACK: advice for users
-    :param step: index in :attr:`STEPS`
+    :cvar EARLY: a step of the control plane ends when that is done, whatever
+        else the cluster waits for; helm makes Cluster API replace machines
+    :param step: index in :attr:`steps`
     :param machines: UIDs of the machines that the step replaces; None: the
         step has still to begin
     """
@@ -44,24 +46,34 @@ class Plan:
     KEY: ClassVar[str]
     NAME: ClassVar[str]
     WAY_BACK: ClassVar[str]
-    STEPS: ClassVar[Sequence[Step]]
+    EARLY: ClassVar[bool] = False
 
     step: int = 0
     machines: Sequence[str] | None = None
 
     @property
+    def steps(self) -> Sequence[Step]:
+        """All steps."""
+        raise NotImplementedError
+
+    @property
     def now(self) -> Step:
         """The step that is next, or goes on."""
-        return self.STEPS[self.step]
+        return self.steps[self.step]
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether the step ends when the control plane is done."""
+        return self.EARLY and self.now.control_plane
 
     @property
     def is_last(self) -> bool:
-        return self.step + 1 == len(self.STEPS)
+        return self.step + 1 == len(self.steps)
 
     @property
     def text(self) -> str:
         """The step in words, for ``status_reason``."""
-        number = f"step {self.step + 1} of {len(self.STEPS)}"
+        number = f"step {self.step + 1} of {len(self.steps)}"
         return f"{self.NAME}, {number}: {self.now.text}"
 
     def to_secret(self) -> dict[str, str]:

@@ -22,6 +22,7 @@ from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import patches
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
@@ -72,7 +73,10 @@ class ReleaseGoneError(errors.CapiHelmError):
 #: an absence counts only under the Lease.
 ABSENT = (InterruptedCreateError, ReleaseGoneError)
 #: All kinds of plans.
-PLANS: tuple[type[plans.Plan], ...] = (ca_rotation.Rotation,)
+PLANS: tuple[type[plans.Plan], ...] = (
+    ca_rotation.Rotation,
+    upgrade_steps.Upgrade,
+)
 
 
 @dataclasses.dataclass(frozen=True)

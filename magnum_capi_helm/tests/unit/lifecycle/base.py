@@ -25,6 +25,7 @@ from requests_mock.contrib import fixture as requests_fixture
 
 from magnum_capi_helm import driver
 from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import application_credential
@@ -311,6 +312,9 @@ class NodegroupTestCase(FlowTestCase):
         return [each["name"] for each in self.node_groups()]
 
     def settle(self) -> None:
-        """Machines come up, and a poll sees it."""
+        """Machines come up, and a poll sees it, in each step of an upgrade."""
         self.capi.settle()
         self.poll()
+        while upgrade_steps.Upgrade.KEY in self.intent_keys():
+            self.capi.settle()
+            self.poll()

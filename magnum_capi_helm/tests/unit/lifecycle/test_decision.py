@@ -30,6 +30,11 @@ _SHALLOW: tuple[tuple[dict[str, Any], State], ...] = (
     ({"status": "UPDATE_FAILED", "complete": True}, State.DONE),
     # Under the Lease the poll sees whether it has drifted.
     ({"complete": True, "drifted": True}, State.DONE),
+    ({"step_over": True}, State.STEP_OVER),
+    ({"step_over": True, "complete": True}, State.DONE),
+    ({"step_over": True, "overdue": True}, State.STEP_OVER),
+    # helm has just failed.
+    ({"step_over": True, "pausing": True}, State.WAITING),
     ({"overdue": True}, State.LATE),
     ({"behind": True}, State.BEHIND),
     ({"drifted": True}, State.DRIFTED),

@@ -59,8 +59,7 @@ class OtherProjectTestCase(base.FlowTestCase):
 
     def delete_all(self) -> None:
         """The cluster is deleted; Cluster API has done its part."""
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.login()
         self.delete()
         self.capi.finish()

@@ -34,7 +34,7 @@ _SECRET = (kinds.SECRET, base.NAMESPACE, base.INTENT)
 _CLUSTER = (kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
 _COUNTER = "magnum.openstack.org/upgrade"
 
-OLDER = "is of upgrade 0, the release of upgrade 1"
+OLDER = "is of upgrade 0, the release of upgrade "
 VERSION = "has Kubernetes v1.35.1, the control plane v1.36.0"
 DAMAGED = "is damaged (BadGzipFile)"
 

@@ -119,7 +119,7 @@ class ReadingTest(PollTestCase):
         found = self.server.get(*where)
         assert found is not None
         before = found["data"]["intent.json"]
-        later = {**encoding.read_plain(before), "format": "2"}
+        later = {**encoding.read_plain(before), "format": "3"}
         self.server.patch(
             *where, {"data": {"intent.json": encoding.plain(later)}}
         )

@@ -506,7 +506,7 @@ class RefusalTest(RotationTestCase):
             1,
             self.groups()["default-worker"],
         )
-        self.assertIn("the cluster is in a CA rotation", str(refused))
+        self.assertIn("the CA rotation has not ended", str(refused))
         # As a conductor with an older version of the driver leaves it.
         row.status = "UPDATE_COMPLETE"
         row.save()

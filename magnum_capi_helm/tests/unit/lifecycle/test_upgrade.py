@@ -17,7 +17,7 @@ class WholeTest(upgrading.UpgradeTestCase):
         self.upgrade(new)
         self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
         self.assertEqual(
-            {"control-plane": upgrading.NEW, "default-worker": upgrading.NEW},
+            {"control-plane": upgrading.NEW, "default-worker": upgrading.OLD},
             self.machines(),
         )
         self.assertEqual(new.uuid, self.row().cluster_template_id)
@@ -27,6 +27,10 @@ class WholeTest(upgrading.UpgradeTestCase):
         )
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
+        self.assertEqual(
+            {"control-plane": upgrading.NEW, "default-worker": upgrading.NEW},
+            self.machines(),
+        )
         self.assertEqual("v1.35.1", self.row().coe_version)
 
     def test_it_is_not_complete_while_status_is_that_of_before(self) -> None:
@@ -77,6 +81,7 @@ class WholeTest(upgrading.UpgradeTestCase):
     def test_machines_get_the_server_groups_of_the_template(self) -> None:
         policies = {"server_group_policies": "soft-anti-affinity"}
         self.upgrade(self.template(image_id="ubuntu-1.35", labels=policies))
+        self.settle()
         ids = set(self.openstack.server_groups.groups)
         values = self.helm.upgrades[-1].values
         machines = (values["controlPlane"], *values["nodeGroups"])
@@ -187,6 +192,7 @@ class BatchTest(upgrading.UpgradeTestCase):
         self.add("one")
         self.settle()
         self.upgrade(self.template(image_id="ubuntu-1.35"), batch=2)
+        self.settle()
         rolling = {"rollingUpdate": {"maxUnavailable": 2}}
         # Never more than a group has.
         self.assertEqual([rolling, None], self.strategies())
@@ -195,6 +201,7 @@ class BatchTest(upgrading.UpgradeTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"), batch=2)
         self.settle()
         self.upgrade(self.template(image_id="ubuntu-1.36"))
+        self.settle()
         self.assertEqual([None], self.strategies())
 
     def test_none_is_one(self) -> None:

@@ -33,6 +33,7 @@ class LabelsTest(upgrading.UpgradeTestCase):
                 labels={"boot_volume_size": "30", "api_server_log_level": "4"},
             )
         )
+        self.settle()
         self.assertEqual(upgrading.NEW, self.machines()["control-plane"])
         told = self.helm.upgrades[-1].values
         self.assertEqual(7, told["apiServer"].get("logLevel"))
@@ -128,14 +129,15 @@ class AutoscalingTest(AutoscaledTestCase):
     def test_bounds_follow_the_template_and_the_count_stays(self) -> None:
         new = {**self.labels, "min_node_count": "3", "max_node_count": "9"}
         self.upgrade(self.template(image_id="ubuntu-1.35", labels=new))
+        self.settle()
         self.assertEqual((3, 9, None), self.bounds())
         self.assertEqual(4, self.replicas())
 
     def test_switched_off_the_machines_of_today_stay(self) -> None:
         self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
         self.assertEqual(4, self.node_groups()[0]["machineCount"])
         self.assertEqual(4, self.groups()["default-worker"].node_count)
-        self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
         # The row's labels still say that it autoscales.
         self.resize(2)

@@ -162,7 +162,7 @@ class NewerTest(base.BaseTestCase):
         return {**secret, name: encoding.plain(found)}
 
     def test_another_format_says_whose_it_is(self) -> None:
-        for later in ("2", 2, "10"):
+        for later in ("3", 3, "10"):
             secret = {**WHOLE.to_secret(), "intent.json": head(format=later)}
             error = self.assertRaises(
                 desired_state.NewerError, desired_state.from_secret, secret

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Users read what is wrong inside of machines: kubelet and pods run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+import json
+from typing import Any
+
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional.cloud import fault_case
+from magnum_capi_helm.tests.functional.nodes import base
+from magnum_capi_helm.tests.functional.nodes import inside
+
+#: Seconds until kubelet's sync loop sees a full disk, and the driver's health
+#: polls share nodes.
+_PRESSURE = 60
+#: Seconds that a server may run without a node, and the reason then.
+_TO_JOIN = 300
+_UNSEEN = "Cluster API sees no node of it: .* or the pods' network"
+_SYSTEM = "openstack-system"
+_CCM = "openstack-cloud-controller-manager"
+_ABSENT = {"template": "image: lab/flannel:absent"}
+_BAD = "[Global]\nauth-url=http://127.0.0.1:9/v3\n"
+_FULL = """
+set -e
+cp /var/lib/kubelet/config.yaml /root/config.yaml
+printf 'evictionHard: {nodefs.available: "99.9%%"}\n' \
+    >> /var/lib/kubelet/config.yaml
+systemctl restart kubelet
+"""
+_ROOM = """
+mv /root/config.yaml /var/lib/kubelet/config.yaml
+systemctl restart kubelet
+"""
+
+
+class NetworkTest(fault_case.WatchCase, base.NodesCase):
+    """A create whose pods get no network."""
+
+    def test_an_image_that_cannot_be_pulled_is_named(self) -> None:
+        self.uuid = self.cluster(self.template(), node_count=1)
+        self.release = str(
+            self.until(lambda: self.row().get("stack_id") or "", 60)
+        )
+        addon = f"{self.release}-cni-calico"
+        before = self._sources(addon)
+        self._set_sources(addon, [*before, _ABSENT])
+        watch = self.watch(
+            "the CNI addon's image can't be pulled",
+            lambda: self._waiting("tigera-operator", "app=flannel"),
+            _UNSEEN,
+            where=fault_case.CONTROL_PLANE,
+            silent=_TO_JOIN,
+        )
+        self.until(self._has_kubeconfig, base.PATIENCE)
+        self.until_named(watch, seconds=base.PATIENCE)
+        self._set_sources(addon, before)
+        self.finish(watch)
+        done = self.until_status(
+            self.uuid, ("CREATE_COMPLETE", "CREATE_FAILED"), base.PATIENCE
+        )
+        self.assertEqual("CREATE_COMPLETE", done["status"], str(done))
+        self.until_health(self.uuid, "HEALTHY")
+
+    def _has_kubeconfig(self) -> bool:
+        # The client does not replace a file.
+        self.kubeconfig.unlink(missing_ok=True)
+        with contextlib.suppress(AssertionError):
+            self.take_kubeconfig()
+            return bool(self.get("namespaces"))
+        return False
+
+    def _live(self, addon: str) -> Any:
+        return self.until(
+            lambda: self.plane.get(kinds.HELM_RELEASE, self.namespace, addon),
+            60,
+        )
+
+    def _sources(self, addon: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._live(addon)["spec"][
+            "valuesSources"
+        ]
+        return found
+
+    def _set_sources(self, addon: str, sources: list[dict[str, Any]]) -> None:
+        change = {"spec": {"valuesSources": sources}}
+        self.plane.patch(kinds.HELM_RELEASE, self.namespace, addon, change)
+
+    def _waiting(self, namespace: str, selector: str) -> str:
+        """Return why a container does not start, as its kubelet says."""
+        for pod in self.get(
+            "pods", f"--namespace={namespace}", f"--selector={selector}"
+        ):
+            for each in view.status_of(pod).get("containerStatuses", ()):
+                waiting = each["state"].get("waiting") or {}
+                if message := waiting.get("message"):
+                    return f"{waiting['reason']}: {message}"
+        return ""
+
+
+class InsideTest(fault_case.WatchCase, base.NodesCase):
+    """A cluster that was complete."""
+
+    def test_each_fault_inside_of_machines_is_named(self) -> None:
+        self.make(node_count=1)
+        self._full_disk()
+        self._no_cloud()
+
+    def _full_disk(self) -> None:
+        """The kubelet of a worker calls its disk full."""
+        [worker] = self.machines().values()
+        name = self.node_of(worker)
+        host = inside.machine_of(name)
+        host.run("sh", "-c", _FULL)
+        watch = self.watch(
+            "a node's disk is full",
+            lambda: self._node_condition(name, "DiskPressure"),
+            "",
+            silent=_PRESSURE,
+            entry=rf"{name}\.\w+: .*DiskPressure",
+        )
+        self.until_named(watch, seconds=240)
+        host.run("sh", "-c", _ROOM)
+        # The kubelet waits five minutes (evictionPressureTransitionPeriod).
+        self.until_over(watch, seconds=480)
+        self.keep(watch)
+        self.until_health(self.uuid, "HEALTHY")
+
+    def _no_cloud(self) -> None:
+        """The cloud controller manager can't log in; a new node waits."""
+        secret = ("secret", "cloud-config", f"--namespace={_SYSTEM}")
+        before = self.get(*secret)["data"]
+        self._set_secret(secret, {"stringData": {"cloud.conf": _BAD}})
+        self.ask(2)
+        watch = self.watch(
+            "the cloud controller manager has a wrong cloud.conf",
+            self._refused_cloud,
+            _UNSEEN,
+            silent=_TO_JOIN,
+        )
+        self.until_named(watch, seconds=base.PATIENCE)
+        self._set_secret(secret, {"data": before})
+        self.finish(watch)
+        self.complete()
+
+    def _set_secret(
+        self, secret: tuple[str, ...], change: dict[str, Any]
+    ) -> None:
+        """Change a Secret of the cluster, and restart who has read it."""
+        self.kubectl(
+            "patch", *secret, "--type=merge", f"--patch={json.dumps(change)}"
+        )
+        self.kubectl(
+            "delete", "pods", f"--namespace={_SYSTEM}", "--all", "--wait=false"
+        )
+
+    def _refused_cloud(self) -> str:
+        """Return the last words of a cloud controller manager that ends."""
+        for pod in self.get("pods", f"--namespace={_SYSTEM}"):
+            name = view.name_of(pod)
+            if not name.startswith(_CCM):
+                continue
+            with contextlib.suppress(AssertionError):
+                log = self.kubectl(
+                    "logs", name, f"--namespace={_SYSTEM}", "--tail=3"
+                )
+                for line in log.splitlines():
+                    if line.startswith("F"):
+                        return line.partition("] ")[2]
+        return ""
+
+    def _node_condition(self, node: str, kind: str) -> str:
+        """Return the message of a node's condition that is on."""
+        for each in view.status_of(self.nodes()[node])["conditions"]:
+            if each["type"] == kind and each["status"] == "True":
+                return str(each["message"])
+        return ""
+
+
+class QuorumTest(fault_case.WatchCase, base.NodesCase):
+    """A control plane of three loses two servers."""
+
+    def test_a_lost_quorum_is_named(self) -> None:
+        self.make(master_count=3, node_count=1)
+        lost = list(self.machines("control-plane").values())[:2]
+        for each in lost:
+            self.stop_server(each)
+        watch = self.watch(
+            "etcd has lost its quorum: 2 of 3 servers are stopped",
+            self._condition(),
+            "",
+            where=fault_case.CONTROL_PLANE,
+            entry="^UNHEALTHY: .*api: ",
+        )
+        self.until_named(watch, seconds=240)
+        for each in lost:
+            self.start_server(each)
+        self.until_over(watch, seconds=300)
+        self.keep(watch)
+        self.until_health(self.uuid, "HEALTHY")
+        self.assertEqual(
+            {view.name_of(each) for each in lost},
+            {view.name_of(each) for each in lost}
+            & {
+                view.name_of(each)
+                for each in self.machines("control-plane").values()
+            },
+            "a member was replaced",
+        )
+
+    def _condition(self) -> Callable[[], str]:
+        """Give the control plane's own words about etcd."""
+
+        def said() -> str:
+            for each in self.plane.list(kinds.CONTROL_PLANE, self.namespace):
+                if view.name_of(each).startswith(self.release):
+                    found = conditions.merged(each)["EtcdClusterHealthy"]
+                    if found.status != "True":
+                        return found.message or found.reason
+            return ""
+
+        return said

@@ -7,7 +7,8 @@
    all clusters that were polled lately, and the others wait for it. A change
    reads its cluster alone, from etcd and not from the API server's cache.
 2. :class:`Reader`: OpenStack's objects are read only for a cluster that has
-   something unsettled, addons only once it has a control plane.
+   something unsettled. Active servers of settled machines are dropped. Addons
+   are read only once it has a control plane.
 3. For a few releases it sends one LIST for each kind, by label. For many
    releases a :class:`Follower` for each kind lists all objects once and then
    asks for changes with watches of one second.
@@ -55,8 +56,15 @@ class _Metadata(msgspec.Struct, rename="camel"):
     labels: dict[str, str] | None = None
 
 
+class _Status(msgspec.Struct, rename="camel"):
+    """The part of a status that is decoded at once."""
+
+    instance_state: str | None = None
+
+
 class _Object(msgspec.Struct):
     metadata: _Metadata
+    status: _Status | None = None
 
 
 class _Event(msgspec.Struct):
@@ -73,11 +81,14 @@ class Item(NamedTuple):
 
     :param version: ``resourceVersion``; each change has another one
     :param body: JSON, which the fastest level of zlib makes a tenth
+    :param instance_state: Nova's word for a server, such as ACTIVE, if CAPO
+        has it in the object
     """
 
     name: str
     version: str
     body: bytes
+    instance_state: str = ""
 
     def decode(self, kind: kinds.Kind) -> dict[str, Any]:
         """Return the object; an item of a LIST may lack its kind."""
@@ -107,10 +118,12 @@ class Query:
 
     def item(self, raw: msgspec.Raw) -> tuple[Scope, Item]:
         """Return the release that an object belongs to, and the object."""
-        metadata = responses.decoded(_decode_object, raw).metadata
+        obj = responses.decoded(_decode_object, raw)
+        metadata, status = obj.metadata, obj.status or _Status()
         release = (metadata.labels or {}).get(self.label, "")
         body = zlib.compress(raw, zlib.Z_BEST_SPEED)
-        item = Item(metadata.name, metadata.resource_version, body)
+        state = status.instance_state or ""
+        item = Item(metadata.name, metadata.resource_version, body, state)
         return (metadata.namespace, release), item
 
     def selector(self, releases: Sequence[str] = ()) -> str:
@@ -192,6 +205,19 @@ MACHINES = (_MACHINE, _OPENSTACK_MACHINE, _OPENSTACK_SERVER)
 OPTIONAL = (*_INFRASTRUCTURE, *_ADDONS)
 
 
+class _Needs(NamedTuple):
+    """The objects beside Cluster API's that a verdict needs.
+
+    :ivar items: Cluster API's objects, from which the needs follow
+    :ivar settled: names of the OpenStackMachines, and OpenStackServers, of
+        settled machines
+    """
+
+    items: list[Items]
+    queries: tuple[Query, ...]
+    settled: frozenset[str]
+
+
 @dataclasses.dataclass(frozen=True)
 class ReleaseObjects:
     """The objects of one release, not decoded yet.
@@ -212,6 +238,17 @@ class ReleaseObjects:
         comparison takes no time.
         """
         return tuple(self.items.values())
+
+    def without_active(self, names: Collection[str]) -> ReleaseObjects:
+        """Return the release without some servers, unless one has failed."""
+        items = dict(self.items)
+        for query in (_OPENSTACK_MACHINE, _OPENSTACK_SERVER):
+            items[query] = tuple(
+                each
+                for each in items[query]
+                if each.name not in names or each.instance_state != "ACTIVE"
+            )
+        return dataclasses.replace(self, items=items)
 
     def decode(self, below: view.View | None = None) -> view.View:
         """Return the objects, decoded anew for each call.
@@ -354,8 +391,7 @@ class Reader:
         self._one_by_one: dict[Query, float] = {}
         #: Namespaces that the last read for polls was not allowed to read.
         self._refused: dict[str, errors.CapiHelmError] = {}
-        #: Objects of the last read, and the queries that they made necessary.
-        self._needs: dict[Scope, tuple[list[Items], tuple[Query, ...]]] = {}
+        self._needs: dict[Scope, _Needs] = {}
 
     def read(
         self, scopes: Collection[Scope], fresh: bool
@@ -395,10 +431,16 @@ class Reader:
         for queries in (_INFRASTRUCTURE, _ADDONS, (_HEALTH_CHECK,)):
             mine = {
                 scope: releases[scope]
-                for scope, (_, needed) in needs.items()
-                if queries[0] in needed
+                for scope, each in needs.items()
+                if queries[0] in each.queries
             }
-            releases |= self.add(mine, queries, fresh=fresh)
+            found = self.add(mine, queries, fresh=fresh)
+            if queries is _INFRASTRUCTURE:
+                found = {
+                    scope: each.without_active(needs[scope].settled)
+                    for scope, each in found.items()
+                }
+            releases |= found
         return releases
 
     def _read_addons(
@@ -412,26 +454,26 @@ class Reader:
             self._addons_until = time.monotonic() + _ADDONS_AGE
         return self._addons
 
-    def _needed(
-        self, scope: Scope, objects: ReleaseObjects
-    ) -> tuple[list[Items], tuple[Query, ...]]:
-        """Return the objects of Cluster API, and what they leave to read.
+    def _needed(self, scope: Scope, objects: ReleaseObjects) -> _Needs:
+        """Return what Cluster API's objects leave to read.
 
         Objects that have not changed since the last read are not decoded.
         """
         items = [objects.items[query] for query in _CLUSTER_API]
         before = self._needs.get(scope)
-        if before is not None and before[0] == items:
+        if before is not None and before.items == items:
             return before
         there = objects.decode()
-        needed: tuple[Query, ...] = ()
+        queries: tuple[Query, ...] = ()
         if not cluster_status.is_settled(there):
-            needed += _INFRASTRUCTURE
+            queries += _INFRASTRUCTURE
         if cluster_status.is_initialized(there):
-            needed += _ADDONS
+            queries += _ADDONS
         if any(map(machine.has_failed_check, there.machines)):
-            needed += (_HEALTH_CHECK,)
-        return items, needed
+            queries += (_HEALTH_CHECK,)
+        settled = filter(machine.is_settled, there.machines)
+        names = frozenset(map(view.infrastructure_name, settled))
+        return _Needs(items, queries, names)
 
     def add(
         self,
@@ -524,12 +566,11 @@ def complete(
     queries: Sequence[Query],
     objects: ReleaseObjects | None = None,
 ) -> ReleaseObjects:
-    """Return the objects of a release with those of all queries.
+    """Return the objects of a release with all those of some queries.
 
-    :param objects: objects of an earlier read; missing ones are read now
+    :param objects: objects of an earlier read
     :raises CapiHelmError: the management cluster does not answer
     """
     objects = objects or ReleaseObjects(scope[1])
-    missing = [each for each in queries if each not in objects.items]
     reader = Reader(management, whole=True)
-    return reader.add({scope: objects}, missing, fresh=True)[scope]
+    return reader.add({scope: objects}, queries, fresh=True)[scope]

@@ -107,7 +107,8 @@ class View:
         failed its check
     :param infrastructure: OpenStackCluster; read only when something is
         not ready
-    :param infra_machines: OpenStackMachines; likewise
+    :param infra_machines: OpenStackMachines; likewise, and without active
+        servers of settled machines
     :param servers: OpenStackServers, which CAPO makes since 0.11; likewise
     :param faults: answers of OpenStack about objects, by their names
     :param addons: HelmRelease and Manifests objects
@@ -185,7 +186,7 @@ class View:
 
     def infra_machine(self, machine: Object) -> Object | None:
         """Return the OpenStackMachine behind a Machine."""
-        return _named(self.infra_machines, _infrastructure_name(machine))
+        return _named(self.infra_machines, infrastructure_name(machine))
 
     def server(self, machine: Object) -> Object | None:
         """Return the OpenStackServer of a Machine.
@@ -194,7 +195,7 @@ class View:
         (``getOrCreateMachineServer`` in openstackmachine_controller.go), which
         stands for it while CAPO is mute.
         """
-        name = _infrastructure_name(machine)
+        name = infrastructure_name(machine)
         return _named((*self.servers, *self.mute_machines()), name)
 
     def mute_machines(self) -> tuple[Object, ...]:
@@ -224,8 +225,10 @@ def _deployment_name(machine: Object) -> str:
     return labels_of(machine).get(DEPLOYMENT_LABEL, "")
 
 
-def _infrastructure_name(machine: Object) -> object:
-    return (spec_of(machine).get("infrastructureRef") or {}).get("name")
+def infrastructure_name(machine: Object) -> str:
+    """Return the name of the OpenStackMachine behind a Machine."""
+    reference = spec_of(machine).get("infrastructureRef") or {}
+    return str(reference.get("name") or "")
 
 
 def metadata_of(obj: Object | None) -> Object:

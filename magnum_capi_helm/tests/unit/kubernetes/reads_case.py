@@ -13,6 +13,7 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.kubernetes import api
 
 SCOPE = ("magnum-p1", "demo-1")
+ACTIVE = {"instanceState": "ACTIVE"}
 CAPI = ("v1beta1", "v1beta2")
 
 
@@ -37,7 +38,8 @@ class ReadsTestCase(base.BaseTestCase):
         self.put("helmreleases", "demo-1-cni", chart)
         self.put("manifests", "demo-1-config", chart)
         self.put("openstackclusters", "demo-1", chart)
-        self.put("openstackmachines", "s-1", owned)
+        for name in ("s-1", "s-2"):
+            self.put("openstackmachines", name, owned, ACTIVE)
         record = {
             "owner": "helm",
             "name": "demo-1",
@@ -59,7 +61,9 @@ class ReadsTestCase(base.BaseTestCase):
         status: Any = None,
     ) -> None:
         meta = {"name": name, "namespace": SCOPE[0], "labels": labels}
-        self.api.put(plural, {"metadata": meta, "status": status or {}})
+        reference = {"infrastructureRef": {"name": name.replace("m-", "s-")}}
+        obj = {"metadata": meta, "spec": reference, "status": status or {}}
+        self.api.put(plural, obj)
 
     def observe(
         self,

@@ -53,7 +53,7 @@ class ReadTest(reads_case.ReadsTestCase):
         )
         self.assertIsNone(seen.infrastructure)
 
-    def test_a_machine_without_a_node_asks_for_servers_too(self) -> None:
+    def test_a_machine_without_a_node_asks_for_its_server_too(self) -> None:
         labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
         self.put("machines", "m-2", labels)
         seen = self.read()
@@ -64,26 +64,33 @@ class ReadTest(reads_case.ReadsTestCase):
         assert seen.infrastructure is not None
         self.assertEqual("demo-1", view.name_of(seen.infrastructure))
         self.assertEqual(
-            ["s-1"], [view.name_of(each) for each in seen.infra_machines]
+            ["s-2"], [view.name_of(each) for each in seen.infra_machines]
         )
         self.assertTrue(seen.addons_known)
 
     def test_servers_are_read_where_capo_has_them(self) -> None:
         labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
-        self.put("openstackservers", "s-1", labels)
+        for name in ("s-1", "s-2"):
+            self.put("openstackservers", name, labels, reads_case.ACTIVE)
         self.put("openstackservers", "bastion", {})
         self.api.served["infrastructure"] = ("v1alpha1", "v1beta1")
         self.assertEqual((), self.read().servers)
         self.assertNotIn("openstackservers", self.asked)
         self.put("machines", "m-2", labels)
         found = self.read().servers
-        self.assertEqual(["s-1"], [view.name_of(each) for each in found])
+        self.assertEqual(["s-2"], [view.name_of(each) for each in found])
         self.assertEqual(
             [
                 *("openstackclusters", "openstackmachines"),
                 *("openstackservers", *self.ADDONS),
             ],
             self.asked[5:],
+        )
+        failed = {"instanceState": "ERROR"}
+        self.put("openstackservers", "s-1", labels, failed)
+        found = self.read().servers
+        self.assertEqual(
+            ["s-1", "s-2"], sorted(view.name_of(each) for each in found)
         )
 
     def test_an_older_capo_has_no_servers_and_that_is_no_error(self) -> None:

@@ -26,7 +26,7 @@ _TO_NOTICE = 5.0
 #: Addons without which no node is ready: the pods' network, and the cloud
 #: controller manager with its Secret. ``spec.bootstrap`` says no more than
 #: that an addon does not wait for the cluster: the chart sets it for all.
-_FOR_NODES = ("cni-", "ccm-", "cloud-config")
+_FOR_NODES = ("cni-calico", "cni-cilium", "ccm-openstack", "cloud-config")
 #: Seconds that an addon for which nodes wait may need.
 _TO_INSTALL = 300.0
 _PREFIX = "addons.stackhpc.com/"
@@ -107,7 +107,7 @@ def _reason(
         text = f"{phase}: {text}" if text else f"{phase}{_tries(addon)}"
         is_fault = phase == "Failed" or _takes_long(objects, addon)
         name = objects.short_name(view.name_of(addon))
-        if name.startswith(_FOR_NODES) and is_fault:
+        if name in _FOR_NODES and is_fault:
             text, rank = f"{text} (nodes wait for it)", tree.Rank.ADDON
     return tree.Reason(text, rank)
 

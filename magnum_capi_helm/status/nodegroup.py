@@ -138,17 +138,21 @@ def _grow(
 ) -> tree.Branch:
     """Return the branch of a group.
 
-    Faults of the machines of a settled group are notes.
+    Faults of the machines of a settled group are notes. A machine that has
+    a fault explains the problem of its group.
 
     :param text: why it is not done
     :param notes: grow the machines of a settled group
     """
     text = text or machine.unfinished_reason(group.machines)
-    is_problem = bool(problem_message(group.obj))
-    rank = tree.Rank.BLOCKED if is_problem else tree.Rank.PROGRESS
-    reason, parts = tree.Reason(text, rank), [*_health_checks(objects, group)]
+    parts = [*_health_checks(objects, group)]
     if text or notes:
         parts += machine.branches(group.machines, objects)
+    is_problem = bool(problem_message(group.obj)) and not any(
+        each.reason.rank <= tree.Rank.BLOCKED for each in parts
+    )
+    rank = tree.Rank.BLOCKED if is_problem else tree.Rank.PROGRESS
+    reason = tree.Reason(text, rank)
     branch = tree.grow(
         *(group.kind, group.name, reason, _note(group), parts),
         title=f"nodegroup {group.row.name}" if group.row else "",

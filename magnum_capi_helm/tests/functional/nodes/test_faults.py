@@ -122,7 +122,7 @@ class InsideTest(fault_case.WatchCase, base.NodesCase):
             lambda: self._node_condition(name, "DiskPressure"),
             "",
             silent=_PRESSURE,
-            entry=rf"{name}\.\w+: .*DiskPressure",
+            entry=rf"{name}\.DiskPressure: ",
         )
         self.until_named(watch, seconds=240)
         host.run("sh", "-c", _ROOM)

@@ -88,6 +88,11 @@ class RankTest(base.BaseTestCase):
         self.assertIn("machine w-1", told(failed, **ill_nodes()))
         self.assertEqual("addon monitoring: Failed: no chart", told(failed))
 
+    def test_nodes_wait_for_no_addon_of_the_network_addon(self) -> None:
+        for name in ("cni-calico-globalnetpolicy", "cni-calico-monitoring"):
+            failed = provider_objects.addon(name, "Failed", "no CRD yet")
+            self.assertIn("machine w-1", told(failed, **ill_nodes()))
+
 
 class NoteTest(base.BaseTestCase):
     def test_the_note_of_a_handler_that_tries_again_is_told(self) -> None:

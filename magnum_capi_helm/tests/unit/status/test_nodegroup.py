@@ -497,6 +497,30 @@ class OrderTest(Case):
                 releases.verdict(seen, rows=releases.rows(3)).reason,
             )
 
+    def test_a_server_without_a_node_explains_more_than_its_group(
+        self,
+    ) -> None:
+        # KubeadmControlPlane reaches etcd through the nodes alone.
+        mute = ("Unknown", "InspectionFailed", "Failed to get etcd members")
+        shape = shapes.V1BETA2
+        plane = core_objects.control_plane(
+            shape, 1, ready=0, new={"Available": mute}
+        )
+        for node, reason in (
+            (True, "Failed to get etcd members (0 of 1 machines ready)"),
+            (False, "machine cp-1: its server has run for 5 minutes, and "),
+        ):
+            made = core_objects.machine(shape, "cp-1", group=None, node=node)
+            for each in made["status"]["conditions"]:
+                each["lastTransitionTime"] = "2026-11-21T12:00:00Z"
+            seen = releases.complete(
+                shape, control_plane=plane, machines=(made,)
+            )
+            told = releases.verdict(seen).reason
+            self.assertTrue(
+                told.startswith(f"nodegroup default-master: {reason}"), told
+            )
+
     def test_a_problem_of_one_group_comes_before_the_count_of_another(
         self,
     ) -> None:

@@ -7,6 +7,11 @@ wrote as pending would stay so: here it is settled, in Octavia's own tables,
 after a port in each other network that members have.
 While the file ``fail`` beside the configuration names a project, it is settled
 as by a worker that fails there. While there is a file ``stuck``, none works.
+
+With machines, an agent makes the load balancers (``lab/nodes/agent.py``) and
+touches the file ``agent`` after each look. What is pending waits for the agent
+as for a worker, which calls the amphorae before it writes ACTIVE
+(``get_delete_member_flow`` in octavia/controller/worker/v2/flows).
 """
 
 import pathlib
@@ -38,6 +43,13 @@ _CHILDREN = (
     ("l7rule", "l7policy"),
 )
 _PAUSE = 0.5
+#: Seconds until an agent is called dead.
+_PATIENCE = 15.0
+_PENDING = " UNION ALL ".join(
+    f"SELECT id FROM {table}"  # noqa: S608
+    " WHERE provisioning_status LIKE 'PENDING%'"
+    for table in _TABLES
+)
 _GOES = "provisioning_status = 'PENDING_DELETE'"
 _COMES = "provisioning_status IN ('PENDING_CREATE', 'PENDING_UPDATE')"
 _GOING = (
@@ -81,26 +93,35 @@ def _failures() -> list[str]:
 
 
 def _statements() -> list[str]:
-    """Return statements that end pending deletions, creations and updates."""
+    """Return statements that end pending deletions, creations and updates.
+
+    Each takes the ids of the rows that were pending before the agent looked.
+    """
     # Names of tables are constants.
-    gone = []
+    ended = []
     for table in _TABLES:
         if table != "load_balancer":
-            gone.append(
+            ended.append(
                 f"UPDATE {table} SET provisioning_status ="  # noqa: S608
-                f" 'DELETED' WHERE {_GOES}"
+                f" 'DELETED' WHERE {_GOES} AND id = ANY(%(pending)s)"
             )
-        gone.append(
+        ended.append(
             f"UPDATE {table} SET provisioning_status = 'ACTIVE',"  # noqa: S608
             f" operating_status = 'ONLINE' WHERE {_COMES}"
+            " AND id = ANY(%(pending)s)"
         )
-    gone += [
+    return ended
+
+
+def _orphans() -> list[str]:
+    """Return statements that delete what belongs to a deleted parent."""
+    # Names of tables are constants.
+    return [
         f"UPDATE {table} SET provisioning_status = 'DELETED'"  # noqa: S608
         f" WHERE provisioning_status <> 'DELETED' AND {parent}_id IN"
         f" (SELECT id FROM {parent} WHERE provisioning_status = 'DELETED')"
         for table, parent in _CHILDREN
     ]
-    return gone
 
 
 def settle(database: str, ports: "Ports", fail: pathlib.Path) -> None:
@@ -109,7 +130,6 @@ def settle(database: str, ports: "Ports", fail: pathlib.Path) -> None:
     :param fail: while it exists, the project that it names gets nothing new
     """
     stuck = fail.with_name("stuck")
-    statements, failures = _statements(), _failures()
     connection = None
     while True:
         time.sleep(_PAUSE)
@@ -122,17 +142,39 @@ def settle(database: str, ports: "Ports", fail: pathlib.Path) -> None:
             _delete(connection, ports)
             _plug(connection, ports)
             with connection.cursor() as cursor:
-                if fail.exists():
-                    project = fail.read_text()
-                    for statement in failures:
-                        cursor.execute(statement, (project,))
-                for statement in statements:
-                    cursor.execute(statement)
+                _end(cursor, fail)
         except psycopg2.Error as error:
             print(f"pending load balancers: {error}", file=sys.stderr)
             connection = None
         except Exception as error:  # Neutron's, of several libraries
             print(f"ports of load balancers: {error}", file=sys.stderr)
+
+
+def _end(cursor: Any, fail: pathlib.Path) -> None:
+    """Write the ends of what is pending, once the agent has made it."""
+    if fail.exists():
+        for statement in _failures():
+            cursor.execute(statement, (fail.read_text(),))
+    cursor.execute(_PENDING)
+    pending = [row for (row,) in cursor.fetchall()]
+    if pending:
+        _wait_for(fail.with_name("agent"))
+    for statement in _statements():
+        cursor.execute(statement, {"pending": pending})
+    for statement in _orphans():
+        cursor.execute(statement)
+
+
+def _wait_for(agent: pathlib.Path) -> None:
+    """Wait for one look of the agent that has begun by now."""
+    if not agent.exists():
+        return
+    end = time.monotonic() + _PATIENCE
+    # The first look that ends may have begun before.
+    for _ in range(2):
+        before = agent.stat().st_mtime_ns
+        while agent.stat().st_mtime_ns == before and time.monotonic() < end:
+            time.sleep(0.05)
 
 
 class Ports:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""agent.py PREFIX FOLDER BRIDGE NEUTRON OCTAVIA: the network of machines.
+"""agent.py PREFIX FOLDER BRIDGE NEUTRON OCTAVIA LOOK: the machines' network.
 
 In place of the agents of Neutron and the workers of Octavia it makes what
 their databases say, twice a second, and writes there what has become of it.
-BRIDGE is this host's, of the network of floating IPs. The last two are URLs
-of databases.
+BRIDGE is this host's, of the network of floating IPs. NEUTRON and OCTAVIA are
+URLs of databases. The file LOOK is touched after each look at them.
 """
 
 import pathlib
@@ -163,7 +163,12 @@ class Agent:
 
 
 def main(
-    prefix: str, folder: str, bridge: str, neutron: str, octavia: str
+    prefix: str,
+    folder: str,
+    bridge: str,
+    neutron: str,
+    octavia: str,
+    look: str,
 ) -> None:
     """Run until killed; everything stays as it is then."""
     agent = Agent(prefix, pathlib.Path(folder), bridge)
@@ -176,6 +181,7 @@ def main(
             first, second = connections
             with first.cursor() as ours, second.cursor() as theirs:
                 agent.tick(ours, theirs)
+            pathlib.Path(look).touch()
         except psycopg2.Error as error:
             print(f"databases: {error}", file=sys.stderr, flush=True)
             connections = []
@@ -183,4 +189,4 @@ def main(
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:6])
+    main(*sys.argv[1:7])

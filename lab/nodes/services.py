@@ -30,6 +30,7 @@ def network() -> service.Service:
                 host.BRIDGE,
             ),
             *(postgres.url("neutron"), postgres.url("octavia")),
+            str(layout.CLOUD / "octavia" / "agent"),
         ),
         layer=5,
         env={"PYTHONPATH": str(layout.CHECKOUT)},

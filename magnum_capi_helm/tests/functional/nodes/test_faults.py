@@ -26,15 +26,18 @@ _SYSTEM = "openstack-system"
 _CCM = "openstack-cloud-controller-manager"
 _ABSENT = {"template": "image: lab/flannel:absent"}
 _BAD = "[Global]\nauth-url=http://127.0.0.1:9/v3\n"
+#: It overrides the machine's own drop-in.
 _FULL = """
 set -e
-cp /var/lib/kubelet/config.yaml /root/config.yaml
-printf 'evictionHard: {nodefs.available: "99.9%%"}\n' \
-    >> /var/lib/kubelet/config.yaml
+cat > /etc/kubernetes/kubelet.conf.d/90-full.conf << EOF
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+evictionHard: {nodefs.available: "99.9%"}
+EOF
 systemctl restart kubelet
 """
 _ROOM = """
-mv /root/config.yaml /var/lib/kubelet/config.yaml
+rm /etc/kubernetes/kubelet.conf.d/90-full.conf
 systemctl restart kubelet
 """
 
@@ -99,7 +102,9 @@ class NetworkTest(fault_case.WatchCase, base.NodesCase):
             for each in view.status_of(pod).get("containerStatuses", ()):
                 waiting = each["state"].get("waiting") or {}
                 if message := waiting.get("message"):
-                    return f"{waiting['reason']}: {message}"
+                    # Then come names and addresses of this host.
+                    cause = message.partition(": failed to do request")[0]
+                    return f"{waiting['reason']}: {cause}"
         return ""
 
 

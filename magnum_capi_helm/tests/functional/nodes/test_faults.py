@@ -21,6 +21,8 @@ from magnum_capi_helm.tests.functional.nodes import inside
 _PRESSURE = 60
 #: Seconds that a server may run without a node, and the reason then.
 _TO_JOIN = 300
+#: Seconds in which a control plane may come back.
+_TO_RECOVER = 60
 _UNSEEN = "Cluster API sees no node of it: .* or the pods' network"
 _SYSTEM = "openstack-system"
 _CCM = "openstack-cloud-controller-manager"
@@ -108,16 +110,11 @@ class NetworkTest(fault_case.WatchCase, base.NodesCase):
         return ""
 
 
-class InsideTest(fault_case.WatchCase, base.NodesCase):
-    """A cluster that was complete."""
+class DiskTest(fault_case.WatchCase, base.NodesCase):
+    """The kubelet of a worker calls its disk full."""
 
-    def test_each_fault_inside_of_machines_is_named(self) -> None:
+    def test_a_full_disk_is_named(self) -> None:
         self.make(node_count=1)
-        self._full_disk()
-        self._no_cloud()
-
-    def _full_disk(self) -> None:
-        """The kubelet of a worker calls its disk full."""
         [worker] = self.machines().values()
         name = self.node_of(worker)
         host = inside.machine_of(name)
@@ -136,12 +133,24 @@ class InsideTest(fault_case.WatchCase, base.NodesCase):
         self.keep(watch)
         self.until_health(self.uuid, "HEALTHY")
 
-    def _no_cloud(self) -> None:
-        """The cloud controller manager can't log in; a new node waits."""
+    def _node_condition(self, node: str, kind: str) -> str:
+        """Return the message of a node's condition that is on."""
+        for each in view.status_of(self.nodes()[node])["conditions"]:
+            if each["type"] == kind and each["status"] == "True":
+                return str(each["message"])
+        return ""
+
+
+class CloudConfigTest(fault_case.WatchCase, base.NodesCase):
+    """The cloud controller manager can't log in; a new node waits."""
+
+    def test_a_cloud_controller_manager_that_ends_is_named(self) -> None:
+        self.make(node_count=1)
         secret = ("secret", "cloud-config", f"--namespace={_SYSTEM}")
         before = self.get(*secret)["data"]
         self._set_secret(secret, {"stringData": {"cloud.conf": _BAD}})
         self.ask(2)
+        self.until(self._new_server_runs, base.PATIENCE)
         watch = self.watch(
             "the cloud controller manager has a wrong cloud.conf",
             self._refused_cloud,
@@ -164,26 +173,27 @@ class InsideTest(fault_case.WatchCase, base.NodesCase):
             "delete", "pods", f"--namespace={_SYSTEM}", "--all", "--wait=false"
         )
 
+    def _new_server_runs(self) -> bool:
+        """Return whether a server runs whose machine has no node."""
+        return any(
+            conditions.infrastructure_since(each)
+            and not view.status_of(each).get("nodeRef")
+            for each in self.machines().values()
+        )
+
     def _refused_cloud(self) -> str:
         """Return the last words of a cloud controller manager that ends."""
-        for pod in self.get("pods", f"--namespace={_SYSTEM}"):
-            name = view.name_of(pod)
-            if not name.startswith(_CCM):
-                continue
-            with contextlib.suppress(AssertionError):
-                log = self.kubectl(
-                    "logs", name, f"--namespace={_SYSTEM}", "--tail=3"
-                )
-                for line in log.splitlines():
-                    if line.startswith("F"):
-                        return line.partition("] ")[2]
-        return ""
-
-    def _node_condition(self, node: str, kind: str) -> str:
-        """Return the message of a node's condition that is on."""
-        for each in view.status_of(self.nodes()[node])["conditions"]:
-            if each["type"] == kind and each["status"] == "True":
-                return str(each["message"])
+        # A container that ends has no log for a moment.
+        with contextlib.suppress(AssertionError):
+            for pod in self.get("pods", f"--namespace={_SYSTEM}"):
+                name = view.name_of(pod)
+                if name.startswith(_CCM):
+                    log = self.kubectl(
+                        "logs", name, f"--namespace={_SYSTEM}", "--tail=3"
+                    )
+                    for line in log.splitlines():
+                        if line.startswith("F"):
+                            return line.partition("] ")[2]
         return ""
 
 
@@ -200,7 +210,8 @@ class QuorumTest(fault_case.WatchCase, base.NodesCase):
             self._condition(),
             "",
             where=fault_case.CONTROL_PLANE,
-            entry="^UNHEALTHY: .*api: ",
+            silent=_TO_RECOVER,
+            entry="^UNHEALTHY: .*(api|controlplane): ",
         )
         self.until_named(watch, seconds=240)
         for each in lost:

@@ -160,14 +160,19 @@ class CloudConfigTest(fault_case.WatchCase, base.NodesCase):
         self.until_named(watch, seconds=base.PATIENCE)
         self._set_secret(secret, {"data": before})
         self.finish(watch)
-        self.complete()
+        done = self.until_status(
+            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED"), base.PATIENCE
+        )
+        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
 
     def _set_secret(
         self, secret: tuple[str, ...], change: dict[str, Any]
     ) -> None:
         """Change a Secret of the cluster, and restart who has read it."""
+        # It is too long for an argument.
         self.kubectl(
-            "patch", *secret, "--type=merge", f"--patch={json.dumps(change)}"
+            *("patch", *secret, "--type=merge", "--patch-file=/dev/stdin"),
+            given=json.dumps(change),
         )
         self.kubectl(
             "delete", "pods", f"--namespace={_SYSTEM}", "--all", "--wait=false"

@@ -3,8 +3,10 @@
 """Commands that change many clusters, one after the other or a few at once.
 
 Without ``--apply`` they only show what they would change. After the first
-failure no further cluster is begun. Run an interrupted command again: a
-cluster that it has changed already has nothing to do.
+failures, and outside of the operator's window, no further cluster is begun;
+those that were begun are waited for. Run an interrupted command again: a
+cluster that it has changed already has nothing to do. Clusters in progress
+come first, so that no more than ``--parallel`` of them change at a time.
 """
 
 from __future__ import annotations
@@ -14,12 +16,16 @@ import argparse
 from collections.abc import Callable, Sequence
 from concurrent import futures
 import dataclasses
+import datetime
+import itertools
 import threading
 import time
 from typing import Any, NamedTuple
 
 from magnum_capi_helm.cli import base
+from magnum_capi_helm.cli import record
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import window
 
 HEADER = ("Cluster", "UUID", "Project", "Result", "Detail")
 
@@ -29,6 +35,7 @@ CHANGED = "changed"
 REFUSED = "refused"
 FAILED = "failed"
 NOT_TRIED = "not tried"
+POSTPONED = "postponed"
 
 #: Seconds between two looks at a change that goes on.
 _PAUSE = 5.0
@@ -84,9 +91,11 @@ class Batch(base.Lister, abc.ABC):
     action: str
     #: Seconds between two looks; tests don't wait.
     pause = _PAUSE
+    #: The hours in which clusters may begin; None: all.
+    window: window.Window | None = None
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the clusters, --apply, --parallel and --timeout.
+        """Add the clusters, --apply, and the limits of a run.
 
         :func:`choose_clusters` refuses more than one choice of clusters.
         """
@@ -108,22 +117,7 @@ class Batch(base.Lister, abc.ABC):
             help="choose all clusters of this driver",
         )
         base.add_apply(parser, "make the changes (default: only show them)")
-        parser.add_argument(
-            "--parallel",
-            type=base.positive,
-            default=1,
-            metavar="N",
-            help="number of clusters that the command changes at a time "
-            "(default: 1)",
-        )
-        parser.add_argument(
-            "--timeout",
-            type=base.positive,
-            default=60,
-            metavar="MINUTES",
-            help="minutes after which a cluster that is not complete counts "
-            "as failed (default: 60)",
-        )
+        _add_limits(parser)
 
     @abc.abstractmethod
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> Change:
@@ -145,6 +139,7 @@ class Batch(base.Lister, abc.ABC):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Show, or make, all changes."""
+        self._begin(parsed_args)
         rows = choose_clusters(parsed_args)
         if parsed_args.apply:
             lines = self._change_all(rows, parsed_args)
@@ -154,27 +149,46 @@ class Batch(base.Lister, abc.ABC):
         self.say(count_results(results))
         if WOULD in results:
             self.say("nothing was written: add --apply to make these changes")
-        good = {NOTHING, WOULD, CHANGED}
+        good = {NOTHING, WOULD, CHANGED, POSTPONED}
         self.exit_code = int(not good.issuperset(results))
         return HEADER, lines
+
+    def _begin(self, parsed_args: argparse.Namespace) -> None:
+        """Read the limits of this run, and open its record.
+
+        :raises InvalidInput: half a window, an empty one, or a file that
+            can't be written
+        """
+        begin, end = times = parsed_args.begin, parsed_args.end
+        given = times != (None, None)
+        if given and (None in times or begin == end):
+            raise errors.InvalidInput(
+                "give --from and --to with different times, or none of the two"
+            )
+        applied = parsed_args.apply
+        if applied and given:
+            self.window = window.Window(begin, end)
+        self._record = record.Record(parsed_args.record if applied else None)
+        self._stopped = threading.Event()
 
     def _change_all(
         self, rows: Sequence[Any], parsed_args: argparse.Namespace
     ) -> list[Line]:
-        """Change the clusters, until one fails."""
-        stopped = threading.Event()
+        """Change the clusters, until too many fail or the window ends."""
+        ended = itertools.count(1)
+        failures = itertools.count(1)
 
         def change(row: Any) -> Line:
-            if stopped.is_set():
-                return _line(row, NOT_TRIED, "another cluster failed before")
             try:
                 line = self._change(row, parsed_args)
             except BaseException:
-                stopped.set()
+                self._stopped.set()
                 raise
-            if line.result == FAILED:
-                stopped.set()
-            self.say(f"{line.name}: {line.result} {line.detail}".strip())
+            failed = line.result == FAILED
+            if failed and next(failures) >= parsed_args.stop_after:
+                self._stopped.set()
+            text = f"{line.name}: {line.result} {line.detail}".strip()
+            self.say(f"{text} ({next(ended)} of {len(rows)})")
             return line
 
         with futures.ThreadPoolExecutor(parsed_args.parallel) as pool:
@@ -187,24 +201,71 @@ class Batch(base.Lister, abc.ABC):
         """
         from magnum_capi_helm.model import call
 
+        if late := self._too_late(row):
+            return late
         with call.acting(base.operator(self.action)):
             try:
                 change = self._plan(row, parsed_args)
             except errors.CapiHelmError as error:
-                return _line(row, REFUSED, errors.explained(error))
+                return self._end(row, REFUSED, errors.explained(error))
             if not change.detail:
-                return _line(row, NOTHING, change.text)
+                return self._end(row, NOTHING, change.text)
             if not parsed_args.apply:
-                return _line(row, WOULD, change.text)
-            self.say(f"{row.name}: {change.text}")
-            try:
-                with call.logged(f"cluster {row.uuid}"):
-                    if left := change.make():
-                        self.say(f"{row.name}: {left}")
-                self._wait(row.name, change, parsed_args.timeout * 60)
-            except errors.CapiHelmError as error:
-                return _line(row, FAILED, errors.explained(error))
-        return _line(row, CHANGED, change.text)
+                return self._end(row, WOULD, change.text)
+            # A plan may take a minute.
+            return self._too_late(row) or self._complete(
+                row, change, parsed_args.timeout * 60
+            )
+
+    def _too_late(self, row: Any) -> Line | None:
+        """Return the line of a cluster that must not begin any more."""
+        if self._stopped.is_set():
+            return self._end(row, NOT_TRIED, "another cluster failed before")
+        if self.window is None or self.minute() in self.window:
+            return None
+        return self._end(row, POSTPONED, f"the window is {self.window}")
+
+    def minute(self) -> int:
+        """Return the present minute of the day in UTC."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        return now.hour * 60 + now.minute
+
+    def _complete(self, row: Any, change: Change, seconds: float) -> Line:
+        """Make a change, and wait until it is complete.
+
+        :param seconds: after which it counts as failed
+        """
+        from magnum_capi_helm.model import call
+
+        self.say(f"{row.name}: {change.text}")
+        before = self._record.machines(row)
+        self._record.add(row, "begun", detail=change.text)
+        began, result, detail = time.monotonic(), CHANGED, change.text
+        try:
+            with call.logged(f"cluster {row.uuid}"):
+                if left := change.make():
+                    self.say(f"{row.name}: {left}")
+            self._wait(row.name, change, seconds)
+        except errors.CapiHelmError as error:
+            result, detail = FAILED, errors.explained(error)
+        lasted = round(time.monotonic() - began)
+        after = self._record.machines(row)
+        replaced = (
+            None if before is None or after is None else len(before - after)
+        )
+        return self._end(
+            row, result, detail, seconds=lasted, machines_replaced=replaced
+        )
+
+    def _end(
+        self, row: Any, result: str, detail: str = "", **facts: Any
+    ) -> Line:
+        """Return the line of a cluster, and record it.
+
+        :param facts: more for the record
+        """
+        self._record.add(row, result, detail=detail, **facts)
+        return Line(row.name or "", row.uuid, row.project_id, result, detail)
 
     def _wait(self, name: str, change: Change, seconds: float) -> None:
         """Wait until a change is complete; print what is left, once each.
@@ -232,10 +293,6 @@ def _unfinished(change: Change) -> str:
         return str(error)
 
 
-def _line(row: Any, result: str, detail: str = "") -> Line:
-    return Line(row.name or "", row.uuid, row.project_id, result, detail)
-
-
 def count_results(results: Sequence[str]) -> str:
     """Return how often each result occurs, as one line."""
     counts = [
@@ -246,6 +303,8 @@ def count_results(results: Sequence[str]) -> str:
 
 def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:
     """Return the rows of the chosen clusters, each once, in a stable order.
+
+    Of several, those in progress come first.
 
     A cluster that is being deleted is left out, unless it was named.
 
@@ -268,4 +327,64 @@ def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:
     staying = [
         row for row, _ in clusters if rows.action(row.status or "") != "DELETE"
     ]
-    return sorted(staying, key=lambda row: (row.name or "", row.uuid))
+    return sorted(
+        staying,
+        key=lambda row: (
+            not rows.in_progress(row.status),
+            row.name or "",
+            row.uuid,
+        ),
+    )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the limits of a run, and its record."""
+    parser.add_argument(
+        "--parallel",
+        type=base.positive,
+        default=1,
+        metavar="N",
+        help="number of clusters that the command changes at a time "
+        "(default: 1)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=base.positive,
+        default=60,
+        metavar="MINUTES",
+        help="minutes after which a cluster that is not complete counts "
+        "as failed (default: 60)",
+    )
+    parser.add_argument(
+        "--stop-after",
+        type=base.positive,
+        default=1,
+        metavar="N",
+        help="number of failures after which the command begins no other "
+        "cluster (default: 1)",
+    )
+    for name, dest, does in (
+        ("--from", "begin", "begin clusters only from this time on"),
+        ("--to", "end", "begin no cluster from this time on"),
+    ):
+        parser.add_argument(
+            name,
+            dest=dest,
+            type=_minute,
+            metavar="HH:MM",
+            help=f"{does}, UTC, each day (default: begin at any time)",
+        )
+    parser.add_argument(
+        "--record",
+        metavar="FILE",
+        help="with --apply: append a JSON line for the begin and for the end "
+        "of each cluster's change to this file",
+    )
+
+
+def _minute(text: str) -> int:
+    """Return the minute of the day of a time in UTC, for argparse."""
+    try:
+        return window.minute(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
+import pathlib
 import threading
 from typing import Any
 import uuid
@@ -15,6 +17,7 @@ import fixtures
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import main
+from magnum_capi_helm.cli import record
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.model import call
@@ -77,9 +80,13 @@ class FleetTest(base.FlowTestCase):
                 **{"status": "CREATE_COMPLETE", **fields},
             ).create()
 
-    def run_on(self, *argv: str) -> tuple[int, list[tuple[str, str]]]:
+    def run_on(
+        self, *argv: str, **attributes: Any
+    ) -> tuple[int, list[tuple[str, str]]]:
         """The exit code, and name and result of each line."""
-        code, self.found = command_case.run_json(Paint, *argv, err=self.err)
+        code, self.found = command_case.run_json(
+            Paint, *argv, err=self.err, **attributes
+        )
         return code, [(each["Cluster"], each["Result"]) for each in self.found]
 
     def test_without_apply_it_is_only_shown(self) -> None:
@@ -105,7 +112,9 @@ class FleetTest(base.FlowTestCase):
             self.run_on("--all", "--apply"),
         )
         self.assertEqual(["a", "b"], Paint.painted)
-        self.assertIn("a: changed becomes blue\n", self.err.getvalue())
+        self.assertIn(
+            "a: changed becomes blue (1 of 2)\n", self.err.getvalue()
+        )
 
     def test_run_again_it_does_what_is_left(self) -> None:
         self.clusters("a", "b")
@@ -139,6 +148,108 @@ class FleetTest(base.FlowTestCase):
         )
         self.assertEqual("the paint is wet", self.found[1]["Detail"])
 
+    def test_later_clusters_begin_until_the_last_failure_allowed(self) -> None:
+        self.clusters("a-wet", "b", "c-wet", "d")
+        self.assertEqual(
+            (
+                1,
+                [
+                    ("a-wet", "failed"),
+                    ("b", "changed"),
+                    ("c-wet", "failed"),
+                    ("d", "not tried"),
+                ],
+            ),
+            self.run_on("--all", "--apply", "--stop-after", "2"),
+        )
+
+    def test_clusters_begin_within_the_window_alone(self) -> None:
+        self.clusters("a", "b", "c")
+        # Before each plan, and before each change.
+        clock = iter([22 * 60, 23 * 60, 3 * 60, 4 * 60, 4 * 60])
+        order = ("--all", "--apply", "--from", "22:00", "--to", "04:00")
+        self.assertEqual(
+            (0, [("a", "changed"), ("b", "postponed"), ("c", "postponed")]),
+            self.run_on(*order, minute=lambda: next(clock)),
+        )
+        self.assertEqual(["a"], Paint.painted)
+        self.assertEqual(
+            "the window is 22:00 to 04:00 UTC", self.found[1]["Detail"]
+        )
+
+    def test_a_dry_run_shows_clusters_outside_of_the_window(self) -> None:
+        self.clusters("a")
+        self.assertEqual(
+            (0, [("a", "would change")]),
+            self.run_on(
+                *("--all", "--from", "22:00", "--to", "04:00"),
+                minute=lambda: 12 * 60,
+            ),
+        )
+
+    def test_half_a_window_and_an_empty_one_are_refused(self) -> None:
+        self.clusters("a")
+        for times in (
+            "--from 22:00",
+            "--to 04:00",
+            "--from 04:00 --to 04:00",
+            "--from 00:00 --to 00:00",
+        ):
+            error = self.assertRaises(
+                errors.InvalidInput, self.run_on, "a", *times.split()
+            )
+            self.assertEqual(
+                "give --from and --to with different times, or none of the "
+                "two",
+                str(error),
+            )
+
+    def test_clusters_in_progress_come_first(self) -> None:
+        self.clusters("a", "b")
+        self.clusters("z", status="UPDATE_IN_PROGRESS")
+        _, lines = self.run_on("--all")
+        self.assertEqual(["z", "a", "b"], [name for name, _ in lines])
+
+    def test_each_begin_and_each_result_is_recorded(self) -> None:
+        self.clusters("a", "b-wet", "c")
+        home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        file = home / "record"
+        order = ("--all", "--record", str(file))
+        self.run_on(*order)
+        self.assertFalse(file.exists())
+        # Before and after the change of "a"; "b-wet" can't be read.
+        machines = iter([{"m1", "m2"}, {"m2", "m3"}, None, None])
+        self.useFixture(
+            fixtures.MockPatchObject(
+                record.Record, "machines", lambda *_: next(machines)
+            )
+        )
+        self.run_on(*order, "--apply")
+        lines = [json.loads(each) for each in file.read_text().splitlines()]
+        self.assertEqual({0}, {each.pop("seconds", 0) for each in lines})
+        about = {each["Cluster"]: each["UUID"] for each in self.found}
+        self.assertEqual(
+            [
+                ("a", "begun", "becomes blue", "-"),
+                ("a", "changed", "becomes blue", 1),
+                ("b-wet", "begun", "becomes blue", "-"),
+                ("b-wet", "failed", "the paint is wet", None),
+                ("c", "not tried", "another cluster failed before", "-"),
+            ],
+            [
+                (
+                    each["cluster"],
+                    each["event"],
+                    each["detail"],
+                    each.get("machines_replaced", "-"),
+                )
+                for each in lines
+            ],
+        )
+        self.assertEqual(
+            about, {each["cluster"]: each["uuid"] for each in lines}
+        )
+
     def test_what_is_refused_keeps_no_other_one_back(self) -> None:
         self.clusters("a-red", "b")
         self.assertEqual(
@@ -158,8 +269,9 @@ class FleetTest(base.FlowTestCase):
         self.run_on("--all", "--apply")
         self.assertEqual(
             "a: becomes blue\na: 1 of 2\na: drying\n"
-            "a: changed becomes blue\n"
-            "b: becomes blue\nb: changed becomes blue\n2 changed\n",
+            "a: changed becomes blue (1 of 2)\n"
+            "b: becomes blue\nb: changed becomes blue (2 of 2)\n"
+            "2 changed\n",
             self.err.getvalue(),
         )
 

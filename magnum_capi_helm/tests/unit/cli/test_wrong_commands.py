@@ -128,6 +128,16 @@ _FAILING: dict[str, tuple[int, str]] = {
         f"{_BEGIN}cluster apply: error: argument --parallel: 'two' is not "
         f"allowed: {_COUNT}",
     ),
+    "cluster apply --values-files --all --from 24:00 --to 04:00": (
+        2,
+        f"{_BEGIN}cluster apply: error: argument --from: '24:00' is not a "
+        "time of the day: give one such as 22:00",
+    ),
+    "cluster apply --values-files --all --apply --record /nowhere/file": (
+        1,
+        "--record /nowhere/file: give a file that you can write (No such "
+        "file or directory)",
+    ),
     "cluster apply --cloud-settings --allow-replacement --all": (
         1,
         "--allow-replacement goes with --chart-version, --values-files or "

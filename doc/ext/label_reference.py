@@ -56,6 +56,7 @@ _WITHOUT_VALUES = {
     "capi_helm_nodegroup_profiles": "as the values",
     "capi_helm_values_profiles": "as the values",
     "capi_management_cluster": "fixed",
+    "upgrade_channel": "in place",
     "volumes_policy": "in place",
 }
 

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import getpass
 import os
+import re
 import shutil
 import socket
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -139,6 +140,18 @@ def positive(text: str) -> int:
             f"{text!r} is not allowed: give a whole number of at least 1"
         )
     return count
+
+
+def time_of_day(text: str) -> str:
+    """Return a time, from 00:00 to 24:00, as it is written.
+
+    :raises argparse.ArgumentTypeError: the text is none
+    """
+    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d|24:00", text, re.ASCII):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time of the day: give one such as 22:00"
+        )
+    return text
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:

@@ -16,16 +16,14 @@ import argparse
 from collections.abc import Callable, Sequence
 from concurrent import futures
 import dataclasses
-import datetime
 import itertools
+import json
 import threading
 import time
 from typing import Any, NamedTuple
 
 from magnum_capi_helm.cli import base
-from magnum_capi_helm.cli import record
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import window
 
 HEADER = ("Cluster", "UUID", "Project", "Result", "Detail")
 
@@ -36,6 +34,15 @@ REFUSED = "refused"
 FAILED = "failed"
 NOT_TRIED = "not tried"
 POSTPONED = "postponed"
+
+#: Option, default, unit and effect of the limits of a run.
+_LIMITS = (
+    ("--parallel", 1, "N", "clusters that the command changes at a time"),
+    ("--timeout", 60, "MINUTES", "after which a cluster counts as failed"),
+    ("--stop-after", 1, "N", "failures after which no other cluster begins"),
+    ("--from", "00:00", "HH:MM", "time in UTC at which clusters may begin"),
+    ("--to", "24:00", "HH:MM", "time in UTC from which on no cluster begins"),
+)
 
 #: Seconds between two looks at a change that goes on.
 _PAUSE = 5.0
@@ -61,12 +68,14 @@ class Change:
     :param unfinished: returns the work that is left, as one line; empty: the
         change is complete. Raises when it failed
     :param note: a hint about the cluster, whether or not it is changed
+    :param replaced: number of machines that the change replaces
     """
 
     detail: str = ""
     make: Callable[[], str | None] = lambda: None
     unfinished: Callable[[], str] = lambda: ""
     note: str = ""
+    replaced: int = 0
 
     @property
     def text(self) -> str:
@@ -91,8 +100,8 @@ class Batch(base.Lister, abc.ABC):
     action: str
     #: Seconds between two looks; tests don't wait.
     pause = _PAUSE
-    #: The hours in which clusters may begin; None: all.
-    window: window.Window | None = None
+    #: Returns the time of the day in UTC, such as 22:00.
+    clock = staticmethod(lambda: time.strftime("%H:%M", time.gmtime()))
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the clusters, --apply, and the limits of a run.
@@ -139,7 +148,8 @@ class Batch(base.Lister, abc.ABC):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Show, or make, all changes."""
-        self._begin(parsed_args)
+        self._record = parsed_args.record if parsed_args.apply else None
+        self._stopped = threading.Event()
         rows = choose_clusters(parsed_args)
         if parsed_args.apply:
             lines = self._change_all(rows, parsed_args)
@@ -153,30 +163,11 @@ class Batch(base.Lister, abc.ABC):
         self.exit_code = int(not good.issuperset(results))
         return HEADER, lines
 
-    def _begin(self, parsed_args: argparse.Namespace) -> None:
-        """Read the limits of this run, and open its record.
-
-        :raises InvalidInput: half a window, an empty one, or a file that
-            can't be written
-        """
-        begin, end = times = parsed_args.begin, parsed_args.end
-        given = times != (None, None)
-        if given and (None in times or begin == end):
-            raise errors.InvalidInput(
-                "give --from and --to with different times, or none of the two"
-            )
-        applied = parsed_args.apply
-        if applied and given:
-            self.window = window.Window(begin, end)
-        self._record = record.Record(parsed_args.record if applied else None)
-        self._stopped = threading.Event()
-
     def _change_all(
         self, rows: Sequence[Any], parsed_args: argparse.Namespace
     ) -> list[Line]:
         """Change the clusters, until too many fail or the window ends."""
-        ended = itertools.count(1)
-        failures = itertools.count(1)
+        ended, failures = itertools.count(1), itertools.count(1)
 
         def change(row: Any) -> Line:
             try:
@@ -195,77 +186,67 @@ class Batch(base.Lister, abc.ABC):
             return list(pool.map(change, rows))
 
     def _change(self, row: Any, parsed_args: argparse.Namespace) -> Line:
+        """Change one cluster, and record the result."""
+        from magnum_capi_helm.model import call
+
+        began = time.monotonic()
+        with call.acting(base.operator(self.action)):
+            line = _line(row, *self._try(row, parsed_args))
+        self._note(line, seconds=round(time.monotonic() - began))
+        return line
+
+    def _try(self, row: Any, options: argparse.Namespace) -> tuple[str, str]:
         """Change one cluster, and wait until the change is complete.
 
         Without --apply the change is only planned.
+
+        :returns: result and detail
         """
         from magnum_capi_helm.model import call
 
-        if late := self._too_late(row):
+        if late := self._too_late(options):
             return late
-        with call.acting(base.operator(self.action)):
-            try:
-                change = self._plan(row, parsed_args)
-            except errors.CapiHelmError as error:
-                return self._end(row, REFUSED, errors.explained(error))
-            if not change.detail:
-                return self._end(row, NOTHING, change.text)
-            if not parsed_args.apply:
-                return self._end(row, WOULD, change.text)
-            # A plan may take a minute.
-            return self._too_late(row) or self._complete(
-                row, change, parsed_args.timeout * 60
-            )
-
-    def _too_late(self, row: Any) -> Line | None:
-        """Return the line of a cluster that must not begin any more."""
-        if self._stopped.is_set():
-            return self._end(row, NOT_TRIED, "another cluster failed before")
-        if self.window is None or self.minute() in self.window:
-            return None
-        return self._end(row, POSTPONED, f"the window is {self.window}")
-
-    def minute(self) -> int:
-        """Return the present minute of the day in UTC."""
-        now = datetime.datetime.now(datetime.timezone.utc)
-        return now.hour * 60 + now.minute
-
-    def _complete(self, row: Any, change: Change, seconds: float) -> Line:
-        """Make a change, and wait until it is complete.
-
-        :param seconds: after which it counts as failed
-        """
-        from magnum_capi_helm.model import call
-
+        try:
+            change = self._plan(row, options)
+        except errors.CapiHelmError as error:
+            return REFUSED, errors.explained(error)
+        if not change.detail:
+            return NOTHING, change.text
+        if not options.apply:
+            return WOULD, change.text
+        # The plan may have taken a minute.
+        if late := self._too_late(options):
+            return late
         self.say(f"{row.name}: {change.text}")
-        before = self._record.machines(row)
-        self._record.add(row, "begun", detail=change.text)
-        began, result, detail = time.monotonic(), CHANGED, change.text
+        self._note(_line(row, "begun", change.text), machines=change.replaced)
         try:
             with call.logged(f"cluster {row.uuid}"):
                 if left := change.make():
                     self.say(f"{row.name}: {left}")
-            self._wait(row.name, change, seconds)
+            self._wait(row.name, change, options.timeout * 60)
         except errors.CapiHelmError as error:
-            result, detail = FAILED, errors.explained(error)
-        lasted = round(time.monotonic() - began)
-        after = self._record.machines(row)
-        replaced = (
-            None if before is None or after is None else len(before - after)
-        )
-        return self._end(
-            row, result, detail, seconds=lasted, machines_replaced=replaced
-        )
+            return FAILED, errors.explained(error)
+        return CHANGED, change.text
 
-    def _end(
-        self, row: Any, result: str, detail: str = "", **facts: Any
-    ) -> Line:
-        """Return the line of a cluster, and record it.
+    def _too_late(self, options: argparse.Namespace) -> tuple[str, str] | None:
+        """Return result and detail of a cluster that must not begin now."""
+        if self._stopped.is_set():
+            return NOT_TRIED, "another cluster failed before"
+        begin, end = vars(options)["from"], options.to
+        if not options.apply or is_open(begin, end, self.clock()):
+            return None
+        return POSTPONED, f"the window is {begin} to {end} UTC"
 
-        :param facts: more for the record
+    def _note(self, line: Line, **more: int) -> None:
+        """Append a line to the record, if there is one.
+
+        :raises OSError: the file can't be written: nothing more begins
         """
-        self._record.add(row, result, detail=detail, **facts)
-        return Line(row.name or "", row.uuid, row.project_id, result, detail)
+        if self._record:
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            text = json.dumps({"time": now, **line._asdict(), **more})
+            with open(self._record, "a", encoding="utf-8") as file:
+                file.write(f"{text}\n")
 
     def _wait(self, name: str, change: Change, seconds: float) -> None:
         """Wait until a change is complete; print what is left, once each.
@@ -291,6 +272,10 @@ def _unfinished(change: Change) -> str:
         return change.unfinished()
     except _PASSING as error:
         return str(error)
+
+
+def _line(row: Any, result: str, detail: str = "") -> Line:
+    return Line(row.name or "", row.uuid, row.project_id, result, detail)
 
 
 def count_results(results: Sequence[str]) -> str:
@@ -327,64 +312,32 @@ def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:
     staying = [
         row for row, _ in clusters if rows.action(row.status or "") != "DELETE"
     ]
-    return sorted(
-        staying,
-        key=lambda row: (
-            not rows.in_progress(row.status),
-            row.name or "",
-            row.uuid,
-        ),
-    )
+    staying.sort(key=lambda row: (row.name or "", row.uuid))
+    return sorted(staying, key=lambda row: not rows.in_progress(row.status))
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     """Add the limits of a run, and its record."""
-    parser.add_argument(
-        "--parallel",
-        type=base.positive,
-        default=1,
-        metavar="N",
-        help="number of clusters that the command changes at a time "
-        "(default: 1)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=base.positive,
-        default=60,
-        metavar="MINUTES",
-        help="minutes after which a cluster that is not complete counts "
-        "as failed (default: 60)",
-    )
-    parser.add_argument(
-        "--stop-after",
-        type=base.positive,
-        default=1,
-        metavar="N",
-        help="number of failures after which the command begins no other "
-        "cluster (default: 1)",
-    )
-    for name, dest, does in (
-        ("--from", "begin", "begin clusters only from this time on"),
-        ("--to", "end", "begin no cluster from this time on"),
-    ):
+    for name, default, unit, does in _LIMITS:
+        count = isinstance(default, int)
         parser.add_argument(
             name,
-            dest=dest,
-            type=_minute,
-            metavar="HH:MM",
-            help=f"{does}, UTC, each day (default: begin at any time)",
+            type=base.positive if count else base.time_of_day,
+            default=default,
+            metavar=unit,
+            help=f"{does} (default: {default})",
         )
     parser.add_argument(
         "--record",
         metavar="FILE",
-        help="with --apply: append a JSON line for the begin and for the end "
-        "of each cluster's change to this file",
+        help="with --apply: append JSON lines to this file, for the begin and "
+        "for the result of each cluster",
     )
 
 
-def _minute(text: str) -> int:
-    """Return the minute of the day of a time in UTC, for argparse."""
-    try:
-        return window.minute(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def is_open(begin: str, end: str, now: str) -> bool:
+    """Return whether a time is in a window; all three look like 22:00.
+
+    A window that does not end after its begin goes past midnight.
+    """
+    return begin <= now < end if begin < end else not end <= now < begin

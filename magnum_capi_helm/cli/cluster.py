@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import preview as previews
+from magnum_capi_helm.model import channels
 from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
@@ -316,6 +317,69 @@ class Apply(batch.Batch):
         return _rolled_out(row, order)
 
 
+class Upgrade(batch.Batch):
+    """Upgrade clusters to the newest template of their channel.
+
+    The label upgrade_channel gives public templates and clusters a channel.
+    The newest template has the newest Kubernetes of the cluster's minor
+    version; of several, it was created last. It differs from the cluster's
+    template neither in its distribution nor in its flavors and networks.
+
+    The command lists the clusters that are behind, and upgrades them with
+    --apply: it asks Magnum's API as the service user of magnum.conf, and waits
+    for each cluster until the upgrade is complete. Clusters that are not
+    complete and healthy are refused.
+    """
+
+    examples = (
+        "cluster upgrade --all",
+        "cluster upgrade --all --from 22:00 --to 04:00 --parallel 9 --apply",
+    )
+
+    action = "cluster upgrade"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add --minor."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--minor",
+            action="store_true",
+            help="upgrade to the next minor version of Kubernetes, too",
+        )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Read the templates once for all clusters."""
+        from magnum_capi_helm.lifecycle import channel_upgrade
+
+        self._templates = channel_upgrade.templates(base.of_this_driver)
+        return super().take_action(parsed_args)
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
+        """Return the upgrade of one cluster, if it is behind."""
+        from magnum_capi_helm.lifecycle import channel_upgrade
+
+        operation = base.operation(row)
+        now = channel_upgrade.present(operation)
+        if now is None:
+            return batch.Change()
+        text = f"{now.channel}: {now.version}"
+        new = channels.newest(now, self._templates, minor=parsed_args.minor)
+        if new is None:
+            going_on = row.status == "UPDATE_IN_PROGRESS"
+            left = "not complete yet" if going_on else ""
+            wait = operation.wait_reason
+            return batch.Change(left, unfinished=wait, note=text)
+        uuid = new.row.uuid
+        changes = channel_upgrade.check(operation, uuid)
+        return batch.Change(
+            f"{text} to {new.version}, template {new.row.name}: "
+            f"{previews.summarize(changes)}",
+            make=lambda: channel_upgrade.begin(operation, uuid),
+            unfinished=lambda: channel_upgrade.pending(operation, uuid),
+            replaced=sum(each.replaced for each in changes),
+        )
+
+
 class Hibernate(batch.Batch):
     """Remove all workers of clusters for a time, and keep their counts.
 
@@ -379,6 +443,7 @@ def _rolled_out(row: Any, order: rollouts.Order) -> batch.Change:
         f"chart {chart}: {previews.summarize(plan.changes)}",
         make=lambda: rollout.apply(operation, order),
         unfinished=operation.wait_reason,
+        replaced=sum(each.replaced for each in plan.changes),
     )
 
 

@@ -37,6 +37,7 @@ _SECTION = "keystone_auth"
 _SECTIONS = {
     "block-storage": "cinder_client",
     "compute": "nova_client",
+    "container-infrastructure-management": "magnum_client",
     "image": "glance_client",
     "key-manager": "barbican_client",
     "load-balancer": "octavia_client",

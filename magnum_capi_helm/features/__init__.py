@@ -29,6 +29,7 @@ TOPICS: tuple[topic.Topic, ...] = (
     template.TOPIC,
     template.PROFILES,
     template.MANAGEMENT_CLUSTER_TOPIC,
+    template.UPGRADES,
     nodes.TOPIC,
     nodes.CONTAINER_STORAGE,
     nodes.PLACEMENT,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labels of the operator: chart, profiles, management cluster."""
+"""Labels of the operator: chart, profiles, management cluster, channel."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from magnum_capi_helm.model import labels
 TOPIC = topic.Topic("Chart")
 PROFILES = topic.Topic("Profiles")
 MANAGEMENT_CLUSTER_TOPIC = topic.Topic("Management cluster")
+UPGRADES = topic.Topic("Upgrades")
 
 VERSION = TOPIC.label(
     "capi_helm_chart_version",
@@ -31,6 +32,14 @@ MANAGEMENT_CLUSTER = MANAGEMENT_CLUSTER_TOPIC.text(
     "existing cluster. Default: the first one of [capi_helm] "
     "management_clusters that answers and is not frozen.",
     scope=labels.Scope.TEMPLATE,
+)
+CHANNEL = UPGRADES.text(
+    "upgrade_channel",
+    "a name of lower-case letters, digits and hyphens, or an empty value",
+    regex=r"\A([a-z0-9][a-z0-9-]{0,62})?\Z",
+    help="Channel of the operator's upgrades, such as stable. A cluster moves "
+    "to the newest public template with the same label. An empty value opts "
+    "a cluster out.",
 )
 
 

@@ -26,6 +26,7 @@ COMPUTE = "http://nova.test/v2.1"
 KEYS = "http://barbican.test"
 NETWORK = "http://neutron.test"
 BALANCER = "http://octavia.test"
+CONTAINERS = "http://magnum.test"
 _OF_OCTAVIA: tuple[tuple[str, str, tuple[dict[str, object], ...]], ...] = (
     ("providers", "providers", ({"name": "ovn"}, {"name": "amphora"})),
     (
@@ -59,6 +60,7 @@ _SERVICES = {
     "network": NETWORK,
     "block-storage": VOLUME,
     "load-balancer": BALANCER,
+    "container-infra": f"{CONTAINERS}/v1",
 }
 #: A user's token, with all these services in its catalog.
 token_info = functools.partial(keystone.token_info, _SERVICES)

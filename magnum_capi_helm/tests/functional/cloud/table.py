@@ -29,6 +29,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
         "capi_helm_values_profiles",
         "capi_management_cluster",
         "kube_tag",
+        "upgrade_channel",
     ),
     "It configures software in the machines of the control plane.": (
         "admission_control_disabled_list",

@@ -5,19 +5,21 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import io
 import json
 import pathlib
 import threading
+import time
 from typing import Any
 import uuid
 
 import fixtures
+from oslotest import base as oslotest
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import main
-from magnum_capi_helm.cli import record
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.model import call
@@ -45,6 +47,7 @@ class Paint(batch.Batch):
             "becomes blue",
             make=lambda: self._make(row),
             unfinished=lambda: self._look(row),
+            replaced=3,
         )
 
     def _make(self, row: Any) -> None:
@@ -59,6 +62,23 @@ class Paint(batch.Batch):
             self.meeting.wait()
         left = self.looks.get(row.name, [])
         return left.pop(0) if len(left) > 1 else "".join(left)
+
+
+class WindowTest(oslotest.BaseTestCase):
+    def test_each_window_has_its_begin_and_not_its_end(self) -> None:
+        for begin, end, inside, outside in (
+            ("22:00", "04:00", "22:00 23:59 00:00 03:59", "21:59 04:00 12:00"),
+            ("09:30", "17:00", "09:30 12:00 16:59", "09:29 17:00 23:00 00:00"),
+            ("22:00", "24:00", "22:00 23:59", "21:59 00:00"),
+            ("00:00", "24:00", "00:00 12:00 23:59", ""),
+            ("07:00", "07:00", "00:00 06:59 07:00 23:59", ""),
+        ):
+            times = [*inside.split(), *outside.split()]
+            self.assertEqual(
+                inside.split(),
+                [each for each in times if batch.is_open(begin, end, each)],
+                f"{begin} to {end}",
+            )
 
 
 class FleetTest(base.FlowTestCase):
@@ -166,11 +186,11 @@ class FleetTest(base.FlowTestCase):
     def test_clusters_begin_within_the_window_alone(self) -> None:
         self.clusters("a", "b", "c")
         # Before each plan, and before each change.
-        clock = iter([22 * 60, 23 * 60, 3 * 60, 4 * 60, 4 * 60])
+        clock = iter(["22:00", "23:59", "03:59", "04:00", "04:01"])
         order = ("--all", "--apply", "--from", "22:00", "--to", "04:00")
         self.assertEqual(
             (0, [("a", "changed"), ("b", "postponed"), ("c", "postponed")]),
-            self.run_on(*order, minute=lambda: next(clock)),
+            self.run_on(*order, clock=lambda: next(clock)),
         )
         self.assertEqual(["a"], Paint.painted)
         self.assertEqual(
@@ -183,26 +203,18 @@ class FleetTest(base.FlowTestCase):
             (0, [("a", "would change")]),
             self.run_on(
                 *("--all", "--from", "22:00", "--to", "04:00"),
-                minute=lambda: 12 * 60,
+                clock=lambda: "12:00",
             ),
         )
 
-    def test_half_a_window_and_an_empty_one_are_refused(self) -> None:
-        self.clusters("a")
-        for times in (
-            "--from 22:00",
-            "--to 04:00",
-            "--from 04:00 --to 04:00",
-            "--from 00:00 --to 00:00",
-        ):
-            error = self.assertRaises(
-                errors.InvalidInput, self.run_on, "a", *times.split()
-            )
-            self.assertEqual(
-                "give --from and --to with different times, or none of the "
-                "two",
-                str(error),
-            )
+    def test_the_clock_is_that_of_utc(self) -> None:
+        with fixtures.EnvironmentVariable("TZ", "Asia/Tokyo"):
+            time.tzset()
+            now = datetime.datetime.now(datetime.timezone.utc)
+            found = Paint.clock()
+        time.tzset()
+        minutes = (now, now + datetime.timedelta(minutes=1))
+        self.assertIn(found, [f"{each:%H:%M}" for each in minutes])
 
     def test_clusters_in_progress_come_first(self) -> None:
         self.clusters("a", "b")
@@ -217,38 +229,42 @@ class FleetTest(base.FlowTestCase):
         order = ("--all", "--record", str(file))
         self.run_on(*order)
         self.assertFalse(file.exists())
-        # Before and after the change of "a"; "b-wet" can't be read.
-        machines = iter([{"m1", "m2"}, {"m2", "m3"}, None, None])
-        self.useFixture(
-            fixtures.MockPatchObject(
-                record.Record, "machines", lambda *_: next(machines)
-            )
-        )
         self.run_on(*order, "--apply")
         lines = [json.loads(each) for each in file.read_text().splitlines()]
-        self.assertEqual({0}, {each.pop("seconds", 0) for each in lines})
-        about = {each["Cluster"]: each["UUID"] for each in self.found}
+        times = [each.pop("time") for each in lines]
+        self.assertEqual(sorted(times), times)
+        uuids = {each["Cluster"]: each["UUID"] for each in self.found}
         self.assertEqual(
             [
-                ("a", "begun", "becomes blue", "-"),
-                ("a", "changed", "becomes blue", 1),
-                ("b-wet", "begun", "becomes blue", "-"),
-                ("b-wet", "failed", "the paint is wet", None),
-                ("c", "not tried", "another cluster failed before", "-"),
-            ],
-            [
-                (
-                    each["cluster"],
-                    each["event"],
-                    each["detail"],
-                    each.get("machines_replaced", "-"),
+                {
+                    "name": name,
+                    "uuid": uuids[name],
+                    "project": "fake_project",
+                    "result": result,
+                    "detail": detail,
+                    **more,
+                }
+                for name, result, detail, more in (
+                    ("a", "begun", "becomes blue", {"machines": 3}),
+                    ("a", "changed", "becomes blue", {"seconds": 0}),
+                    ("b-wet", "begun", "becomes blue", {"machines": 3}),
+                    ("b-wet", "failed", "the paint is wet", {"seconds": 0}),
+                    (
+                        "c",
+                        "not tried",
+                        "another cluster failed before",
+                        {"seconds": 0},
+                    ),
                 )
-                for each in lines
             ],
+            lines,
         )
-        self.assertEqual(
-            about, {each["cluster"]: each["uuid"] for each in lines}
-        )
+
+    def test_a_record_that_cannot_be_written_lets_nothing_begin(self) -> None:
+        self.clusters("a", "b")
+        order = ("--all", "--apply", "--record", "/nowhere/record")
+        self.assertRaises(FileNotFoundError, self.run_on, *order)
+        self.assertEqual([], Paint.painted)
 
     def test_what_is_refused_keeps_no_other_one_back(self) -> None:
         self.clusters("a-red", "b")

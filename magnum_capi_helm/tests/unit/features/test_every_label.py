@@ -22,6 +22,7 @@ ANY_TEXT = set(rows.merged("ANY_TEXT"))
 WITHOUT_VALUES = {
     "capi_helm_nodegroup_profiles",
     "capi_management_cluster",
+    "upgrade_channel",
     "volumes_policy",
 }
 

@@ -403,6 +403,17 @@ class FleetTest(base.FlowTestCase):
             who = commands.operator("paint")
             self.assertRegex(str(who), r"^paint, user uid 54321@\S+$")
 
+    def test_hours_of_the_window_are_times_of_a_day(self) -> None:
+        parser = Paint(main.Application(), None).get_parser("test")
+        for text in ("", "22", "7:00", "12:60", "24:01", "22:00Z", "²²:00"):
+            for option in ("--from", "--to"):
+                self.assertRaises(
+                    SystemExit, parser.parse_args, ["a", option, text]
+                )
+        for text in ("00:00", "09:59", "24:00"):
+            options = parser.parse_args(["a", "--to", text])
+            self.assertEqual(text, options.to)
+
     def test_counts_are_whole_numbers(self) -> None:
         parser = Paint(main.Application(), None).get_parser("test")
         for text in ("0", "-1", "two", "1.5", "²"):

@@ -189,7 +189,7 @@ def _make(held: holding.Held, plan: _Plan) -> bool:
         resumable = True
         if held.reread() is None:
             raise errors.CapiHelmError("the cluster was deleted")
-        apply.to_release(held, releases.StoredState(desired))
+        apply.install(held, desired)
         return True
     except errors.LeaseLost as error:
         LOG.warning("Creating cluster %s: %s", held.caller_row.uuid, error)

@@ -26,16 +26,32 @@ from magnum_capi_helm.operations import template_guard
 LOG = log.getLogger(__name__)
 
 
+def install(held: holding.Held, desired: desired_state.DesiredState) -> None:
+    """Install the release of a cluster that has nothing yet.
+
+    Nothing is read: the create made the Lease a moment ago, so there is
+    neither a revision nor a machine.
+
+    :param desired: as it was stored
+    :raises NoTurn: no helm process is free; nothing was written
+    :raises CapiHelmError: as helm or the management cluster says
+    """
+    if held.deleting:
+        return
+    with held.runtime.turns.turn():
+        rows_now, _ = rows.read(held.cluster)
+        counts = helm_run.counts_to_set(held, desired, rows_now)
+        helm_run.upgrade(held, desired, (), counts, None)
+
+
 def to_release(
     held: holding.Held,
-    stored: releases.StoredState | None = None,
     *,
     changes_only: bool = False,
     deadline: float | None = None,
 ) -> bool:
     """Make the release match the rows.
 
-    :param stored: what this process has just stored; None: read it
     :param changes_only: run helm only if the rows want something else
         than was last stored
     :param deadline: on the monotonic clock; if helm does not have
@@ -52,20 +68,17 @@ def to_release(
     if held.deleting:
         return False
     with held.runtime.turns.turn():
-        return _to_release(held, stored, changes_only, deadline)
+        return _to_release(held, changes_only, deadline)
 
 
 def _to_release(
-    held: holding.Held,
-    stored: releases.StoredState | None,
-    changes_only: bool,
-    deadline: float | None,
+    held: holding.Held, changes_only: bool, deadline: float | None
 ) -> bool:
     nodegroups = rows.all_groups(held.cluster)
     listed = held.revisions()
     # An absence is believed after a fresh answer alone.
     identity.check(held.runtime, nodegroups, cached=bool(listed))
-    stored = held.read_stored(listed, stored)
+    stored = held.read_stored(listed)
     stored = pending_requests.settle(held, nodegroups, stored)
     revisions = helm_run.give_up_dead(held, listed)
     rows_now = rows.wants(held.cluster, nodegroups)

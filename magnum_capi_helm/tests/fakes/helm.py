@@ -204,6 +204,8 @@ class Outcome(enum.Enum):
     BROKEN_OFF = "broken off"
     #: helm and its conductor were killed before any object was written.
     KILLED = "killed"
+    #: The conductor was killed just before it started helm.
+    NOT_STARTED = "not started"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -259,8 +261,11 @@ class FakeHelm(FakeRepository):
         call.check_lease()
         asked = str(call.actor() or "")
         upgrade = Call(release, _chart_version(chart), dict(values), asked)
-        self.upgrades.append(upgrade)
         outcome = self._outcome()
+        if outcome is Outcome.NOT_STARTED:
+            self._client.dead = True
+            raise management.Killed
+        self.upgrades.append(upgrade)
         if outcome is Outcome.UNREACHABLE or not self._client.answers:
             raise errors.HelmUnreachable(
                 "helm upgrade: Kubernetes cluster unreachable"

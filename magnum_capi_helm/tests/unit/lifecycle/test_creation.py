@@ -121,18 +121,12 @@ class CreateTest(base.FlowTestCase):
         )
         self.assertEqual(
             {
-                ("get", "Namespace", "kube-system"): 2,
+                ("get", "Namespace", "kube-system"): 1,
                 ("get", "Namespace", base.NAMESPACE): 1,
                 ("create", "SelfSubjectAccessReview", ""): 1,
                 ("create", "Lease", base.RELEASE): 1,
                 ("replace", "Lease", base.RELEASE): 1,
                 ("create", "Secret", base.INTENT): 1,
-                (
-                    "get",
-                    "KubeadmControlPlane",
-                    base.RELEASE + "-control-plane",
-                ): 1,
-                ("list", "Secret", ""): 1,
             },
             asked,
         )

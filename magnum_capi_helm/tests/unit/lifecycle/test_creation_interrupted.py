@@ -185,7 +185,7 @@ class InterruptedCreateTest(base.FlowTestCase):
         self.assertEqual({}, self.openstack.credentials)
 
     def test_killed_after_the_intent_the_poll_installs(self) -> None:
-        self.management.kill_before("list", kinds.SECRET)
+        self.helm.outcomes = [helm.Outcome.NOT_STARTED]
         self.killed_create()
         self.poll()
         self.assertEqual(1, len(self.helm.upgrades))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import moving
@@ -60,7 +61,7 @@ class BeforeTheFirstPollTest(moving.OriginTestCase):
 
     def started(self) -> None:
         """The conductor stopped after the credential; helm never ran."""
-        self.management.kill_before("list", kinds.SECRET)
+        self.helm.outcomes = [helm.Outcome.NOT_STARTED]
         self.assertRaises(management.Killed, self.create)
         self.management.recover()
         self.forget()

@@ -8,6 +8,7 @@ from magnum.common import exception
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import moving
@@ -87,7 +88,7 @@ class ElsewhereTest(moving.OriginTestCase):
         self.assertIsNone(self.row().status_reason)
 
     def test_a_create_is_not_continued_there(self) -> None:
-        self.management.kill_before("list", kinds.SECRET)
+        self.helm.outcomes = [helm.Outcome.NOT_STARTED]
         self.assertRaises(management.Killed, self.create)
         self.management.recover()
         other = self.move(base.NAMESPACE)

@@ -10,6 +10,7 @@ from magnum.common import exception
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
@@ -55,7 +56,7 @@ class CreateTest(placing.LocationTestCase):
 
     def test_an_interrupted_create_goes_on_where_it_began(self) -> None:
         there = self.planes["b"].management
-        there.kill_before("list", kinds.SECRET)
+        self.planes["b"].helm.outcomes = [helm.Outcome.NOT_STARTED]
         self.stop("a")
         self.assertRaises(management.Killed, self.make, on="")
         there.recover()

@@ -42,10 +42,6 @@ _CREATE = (
     "apply Secret web-1f639a523a52-sa",
     f"apply {_CREDENTIAL}",
     f"create {_INTENT}",
-    # An absent release is believed after an answer of the right cluster.
-    "list Secret",
-    "get Namespace kube-system",
-    "get KubeadmControlPlane web-1f639a523a52-control-plane",
     f"replace {_LEASE}",
 )
 #: The templates are compared with these.

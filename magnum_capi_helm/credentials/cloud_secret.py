@@ -294,7 +294,7 @@ def outdated_nodes(rt: runtime.Runtime, scope: location.Scope) -> str:
 
     :raises NotConfigured: a file that the options name can't be read
     """
-    wanted = releases.read_or_adopt(rt, scope).desired
+    wanted = releases.read_stored(rt, scope).desired
     if wanted is None:
         return ""
     configured = {

@@ -117,8 +117,9 @@ def _stamp(
     """
     rt, scope = held.runtime, held.scope
     new = observed.rows.counted(counts).fingerprint()
-    desired = releases.read_stored(rt, scope).desired
-    if desired is not None and desired.fingerprint != new:
+    desired = held.read_stored().desired
+    # A state of 1.4.0 has no fingerprint.
+    if desired and desired.fingerprint not in ("", new):
         if desired.fingerprint != observed.rows.fingerprint():
             return False
         held.store(dataclasses.replace(desired, fingerprint=new))

@@ -17,7 +17,6 @@ from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import openstack_resources
 from magnum_capi_helm.status import tree
@@ -49,8 +48,7 @@ def _read(operation: operations.Operation) -> tree.Branch:
     whole = reads.complete(runtime.management, scope, reads.OPTIONAL, snapshot)
     faults.refresh(runtime, scope, whole.decode())
     # The summary is that of the polls.
-    stored = releases.read_stored(runtime, scope)
-    state = observed_state.judge(operation, snapshot, stored)
+    state = observed_state.judge(operation, snapshot, operation.read_stored())
     objects = faults.with_faults(runtime, scope, whole.decode())
     error = _credential_error(operation)
     silent = "Keystone, or the management cluster,"

@@ -288,7 +288,7 @@ def remove_deleted(
         if nodegroup.uuid in gone:
             rows.destroy(nodegroup)
             LOG.info("nodegroup %s is deleted", nodegroup.uuid)
-    requests = releases.read_stored(held.runtime, held.scope).requests
+    requests = held.read_stored().requests
     if keys := requests.keys_of(gone):
         held.patch_stored(dict.fromkeys(keys))
     return frozenset(gone)

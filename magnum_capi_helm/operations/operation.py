@@ -113,7 +113,7 @@ class Operation(releases.Release):
         """
         try:
             revisions = self.revisions()
-            stored = self.read_stored(revisions, stored_then)
+            stored = stored_then or self.read_stored(revisions)
             planned = stored.desired_for(self.cluster, rows_then, revisions)
             if always or stored.differs(planned):
                 with self.runtime.turns.turn():

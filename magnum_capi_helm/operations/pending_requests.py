@@ -56,13 +56,13 @@ def settle(
 
     :param held: with the row of the cluster, read under the Lease
     :param nodegroups: its groups, if they were read already
-    :param stored: read after the rows
+    :param stored: read after the rows, if it was read already
     :returns: the stored state without what the rows have now
     """
     cluster = held.cluster
     if nodegroups is None:
         nodegroups = rows.all_groups(cluster)
-    stored = stored or releases.read_stored(held.runtime, held.scope)
+    stored = stored or held.read_stored()
     desired = stored.desired
     if desired and desired.moves and not _is_outdated(held, desired):
         _save_moves(cluster, nodegroups, desired.moves)
@@ -71,12 +71,8 @@ def settle(
         )
         desired = dataclasses.replace(desired, moves=None, version=version)
         stored = dataclasses.replace(stored, desired=desired)
-    extra = [each for each in nodegroups if not each.is_default]
-    if not extra:
-        return stored
-    stored = held.read_stored(stored=stored)
     if stored.desired is not None:
-        _settle_groups(held, nodegroups, extra, stored)
+        _settle_groups(held, nodegroups, stored)
     return stored
 
 
@@ -95,7 +91,6 @@ def _is_outdated(
 def _settle_groups(
     held: holding.Held,
     nodegroups: Sequence[rows.NodeGroup],
-    extra: Sequence[rows.NodeGroup],
     stored: releases.StoredState,
 ) -> None:
     cluster = held.cluster
@@ -105,7 +100,9 @@ def _settle_groups(
         for each in (*named.groups, *named.refused)
         if each.chart_name in stored.groups
     } | stored.requests.items.keys()
-    for each in extra:
+    for each in nodegroups:
+        if each.is_default:
+            continue
         if each.uuid in stored.requests.deleted:
             status_writer.save_group(each, rows.Status.DELETE_IN_PROGRESS)
         elif each.uuid in made and rows.undecided(each):

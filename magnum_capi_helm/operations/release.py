@@ -179,20 +179,6 @@ def read_plan(
     return _plan(read_secret(rt, scope).get("data") or {})
 
 
-def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
-    """Read the Secret of a release."""
-    secret = read_secret(rt, scope)
-    data, version = secret.get("data") or {}, view.version_of(secret)
-    return StoredState(
-        version=version,
-        desired=desired_state.from_secret(data, version)
-        if desired_state.is_stored(data)
-        else None,
-        requests=desired_state.pending_requests(data),
-        plan=_plan(data),
-    )
-
-
 def _plan(data: Mapping[str, str]) -> plans.Plan | None:
     for kind in PLANS:
         try:
@@ -206,33 +192,46 @@ def _plan(data: Mapping[str, str]) -> plans.Plan | None:
     return None
 
 
-def read_or_adopt(
+def read_stored(
     rt: runtimes.Runtime,
     scope: location.Scope,
     revisions: Revisions | None = None,
-    stored: StoredState | None = None,
 ) -> StoredState:
     """Read the Secret; of a cluster of 1.4.0, the state of its release.
 
     :param revisions: of the release, if they were read already
-    :param stored: the contents, if they were read already
     :raises CapiHelmError: it can't be read
     """
-    stored = stored or read_stored(rt, scope)
-    if stored.desired is not None:
-        return stored
+    secret = read_secret(rt, scope)
+    data, version = secret.get("data") or {}, view.version_of(secret)
+    return StoredState(
+        desired_state.from_secret(data, version)
+        if desired_state.is_stored(data)
+        else _adopted(rt, scope, revisions, version),
+        desired_state.pending_requests(data),
+        _plan(data),
+        version,
+    )
+
+
+def _adopted(
+    rt: runtimes.Runtime,
+    scope: location.Scope,
+    revisions: Revisions | None,
+    version: str,
+) -> desired_state.DesiredState | None:
+    """Return the desired state of a release that has none stored."""
     if revisions is None:
         revisions = helm_records.revisions(rt.management, *scope)
     record = deployed(rt, scope, revisions)
     if record is None:
-        return stored
+        return None
     chart = dataclasses.replace(
         requested_labels.configured_chart(), version=record.chart_version
     )
-    adopted = desired_state.DesiredState(
-        chart, record.values, "", time.time(), version=stored.version
+    return desired_state.DesiredState(
+        chart, record.values, "", time.time(), version=version
     )
-    return dataclasses.replace(stored, desired=adopted)
 
 
 def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
@@ -416,13 +415,9 @@ class Release:
 
     # The Secret
 
-    def read_stored(
-        self,
-        revisions: Revisions | None = None,
-        stored: StoredState | None = None,
-    ) -> StoredState:
-        """Read the Secret; of a cluster of 1.4.0, the state of its release."""
-        return read_or_adopt(self.runtime, self.scope, revisions, stored)
+    def read_stored(self, revisions: Revisions | None = None) -> StoredState:
+        """Return the same as :func:`read_stored`."""
+        return read_stored(self.runtime, self.scope, revisions)
 
     @call.without_lease("keys of requests, which the next holder takes")
     def patch_stored(

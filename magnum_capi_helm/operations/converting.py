@@ -26,26 +26,33 @@ Object = dict[str, Any]
 
 
 def served(
-    rt: runtime.Runtime, apis: Iterable[api_versions.Api]
+    rt: runtime.Runtime, groups: Iterable[str]
 ) -> api_versions.ServedKinds:
-    """Return the versions in which a management cluster serves some kinds.
+    """Return the versions in which a management cluster serves kinds.
 
+    :param groups: API groups
     :raises ManagementUnreachable: no answer
     """
     return {
         (group, kind): versions
-        for group in {each.group for each in apis}
+        for group in set(groups)
         for kind, versions in rt.management.served(group).items()
     }
 
 
-def learn(rt: runtime.Runtime) -> bool:
+def _learn(rt: runtime.Runtime) -> bool:
     """Find the groups whose objects have to be converted from now on.
 
     :returns: whether they are others than were known
     :raises ManagementUnreachable: no answer
     """
-    groups = _convertible_groups(rt)
+    versions = served(rt, (group for group, _ in conversion.TABLES))
+    groups = frozenset(
+        group
+        for group, kind in conversion.TABLES
+        if conversion.NEW in versions.get((group, kind), ())
+        and conversion.OLD not in versions[group, kind]
+    )
     if groups == rt.converted_groups:
         return False
     LOG.warning(
@@ -59,23 +66,6 @@ def learn(rt: runtime.Runtime) -> bool:
     return True
 
 
-def _convertible_groups(rt: runtime.Runtime) -> frozenset[str]:
-    """Return the groups that are served in the converted version alone."""
-    kinds_served = served(
-        rt,
-        (
-            api_versions.Api(group, conversion.OLD, kind)
-            for group, kind in conversion.TABLES
-        ),
-    )
-    return frozenset(
-        group
-        for group, kind in conversion.TABLES
-        if conversion.NEW in (versions := kinds_served.get((group, kind), ()))
-        and conversion.OLD not in versions
-    )
-
-
 def run(rt: runtime.Runtime, work: Callable[[], T]) -> T:
     """Run ``work``, and once more if a version was not served.
 
@@ -87,7 +77,7 @@ def run(rt: runtime.Runtime, work: Callable[[], T]) -> T:
     try:
         return work()
     except (errors.ManagementUnserved, errors.ChartStranded):
-        if not learn(rt):
+        if not _learn(rt):
             raise
     return work()
 

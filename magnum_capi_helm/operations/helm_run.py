@@ -220,7 +220,8 @@ def _migrate(held: holding.Held, version: int) -> bool:
     if record is None:
         return False
     apis = manifests.apis(record.manifest)
-    plan = api_versions.plan_repair(apis, converting.served(rt, apis))
+    served = converting.served(rt, (each.group for each in apis))
+    plan = api_versions.plan_repair(apis, served)
     if plan.lost:
         raise errors.ReleaseStranded(
             f"release {name} can't be changed: "

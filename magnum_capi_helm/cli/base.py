@@ -244,9 +244,9 @@ def find_cluster(ref: str) -> Any:
     """
     from magnum.common import exception
 
-    from magnum_capi_helm.lifecycle import preview
+    from magnum_capi_helm.database import rows
 
-    row = preview.find_cluster(ref)
+    row = rows.find_cluster(ref)
     try:
         template = row.cluster_template
     except exception.ClusterTemplateNotFound:

@@ -20,8 +20,10 @@ from magnum.common import exception
 from magnum.db.sqlalchemy import models
 from magnum.objects import fields
 from oslo_db.sqlalchemy import enginefacade  # type: ignore[import-untyped]
+from oslo_utils import uuidutils
 
 from magnum_capi_helm.model import call
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 
@@ -276,6 +278,46 @@ def in_progress(status: str | None) -> bool:
 def failed(status: str | None) -> bool:
     """Return whether a status is a failure: only health is polled then."""
     return (status or "").endswith(_FAILED)
+
+
+# Rows that an operator names
+
+
+def find_cluster(ref: str) -> Any:
+    """Return the row of a cluster, by UUID or name.
+
+    :raises InvalidInput: there is none, or more than one of that name
+    """
+    return _find(objects.Cluster, exception.ClusterNotFound, "cluster", ref)
+
+
+def find_template(ref: str) -> Any:
+    """Return the row of a cluster template, by UUID or name.
+
+    :raises InvalidInput: there is none, or more than one of that name
+    """
+    return _find(
+        objects.ClusterTemplate,
+        exception.ClusterTemplateNotFound,
+        "cluster template",
+        ref,
+    )
+
+
+def _find(kind: Any, not_found: type[Exception], noun: str, ref: str) -> Any:
+    try:
+        if uuidutils.is_uuid_like(ref):
+            return kind.get_by_uuid(everywhere(), ref)
+        return kind.get_by_name(everywhere(), ref)
+    except not_found as error:
+        raise errors.InvalidInput(
+            f"{noun} {ref} not found: choose one of "
+            f"`openstack coe {noun} list`"
+        ) from error
+    except exception.Conflict as error:
+        raise errors.InvalidInput(
+            f"there is more than one {noun} {ref}: give its UUID"
+        ) from error
 
 
 # All clusters

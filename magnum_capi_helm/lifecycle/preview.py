@@ -11,11 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import os
-from typing import Any
-
-from magnum import objects
-from magnum.common import exception
-from oslo_utils import uuidutils
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import values
@@ -32,43 +27,6 @@ from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import offline
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
-
-
-def find_cluster(ref: str) -> Any:
-    """Return the row of a cluster, by UUID or name.
-
-    :raises InvalidInput: there is none, or more than one of that name
-    """
-    return _find(objects.Cluster, exception.ClusterNotFound, "cluster", ref)
-
-
-def find_template(ref: str) -> Any:
-    """Return the row of a cluster template, by UUID or name.
-
-    :raises InvalidInput: there is none, or more than one of that name
-    """
-    return _find(
-        objects.ClusterTemplate,
-        exception.ClusterTemplateNotFound,
-        "cluster template",
-        ref,
-    )
-
-
-def _find(kind: Any, not_found: type[Exception], noun: str, ref: str) -> Any:
-    try:
-        if uuidutils.is_uuid_like(ref):
-            return kind.get_by_uuid(rows.everywhere(), ref)
-        return kind.get_by_name(rows.everywhere(), ref)
-    except not_found as error:
-        raise errors.InvalidInput(
-            f"{noun} {ref} not found: choose one of "
-            f"`openstack coe {noun} list`"
-        ) from error
-    except exception.Conflict as error:
-        raise errors.InvalidInput(
-            f"there is more than one {noun} {ref}: give its UUID"
-        ) from error
 
 
 def of_cluster(release: releases.Release) -> desired_state.DesiredState:
@@ -98,7 +56,7 @@ def of_template(
     elif ref.endswith((".yaml", ".yml")):
         raise errors.InvalidInput(f"there is no file {ref}")
     else:
-        row = offline.cluster(find_template(ref), {})
+        row = offline.cluster(rows.find_template(ref), {})
     # The cloud need not answer to show an error of the template.
     requested_labels.cluster_labels(row)
     session = sessions.service_session()
@@ -129,7 +87,7 @@ def upgraded(
         )
         desired = upgrade_plan.plan_cluster(
             release_change.read(release),
-            find_template(template),
+            rows.find_template(template),
             catalogue.Cloud(session),
         ).desired()
     if version:

@@ -21,7 +21,6 @@ from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import main
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import command_case
@@ -54,7 +53,7 @@ class Paint(batch.Batch):
         if "wet" in row.name:
             raise errors.HelmError("the paint is wet")
         if "last" in row.name:
-            preview.find_cluster("b").destroy()
+            rows.find_cluster("b").destroy()
         self.painted.append(row.name)
 
     def _look(self, row: Any) -> str:

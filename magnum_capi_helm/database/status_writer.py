@@ -7,10 +7,12 @@ Only fields that changed are saved, and a row without any is not touched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.model import call
+from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.status import cluster as cluster_status
 
 #: Fields of a cluster that a poll shows Magnum.
@@ -143,6 +145,28 @@ def save_refused(nodegroup: rows.NodeGroup, reason: str) -> None:
     """Write that a group will not be made, or not any more."""
     status = rows.Status.CREATE_FAILED
     _save(nodegroup, stack_id=None, status=status, status_reason=reason)
+
+
+def save_moves(
+    cluster: rows.Cluster,
+    nodegroups: Sequence[rows.NodeGroup],
+    moves: desired_state.Moves,
+) -> None:
+    """Write the changes of an accepted upgrade into the rows."""
+    updating = rows.Status.UPDATE_IN_PROGRESS
+    for each in nodegroups:
+        fields = moves.groups.get(each.uuid)
+        if fields is not None and not rows.leaving(each):
+            status = each.status if rows.in_progress(each.status) else updating
+            _save(each, **fields, status=status, status_reason=None)
+    # The template last: the groups' former fields are known by the old one.
+    deleted = rows.action(cluster.status) == "DELETE"
+    _save(
+        cluster,
+        cluster_template_id=moves.template,
+        status=cluster.status if deleted else updating,
+        status_reason=None,
+    )
 
 
 @call.without_lease("it asks for polls alone")

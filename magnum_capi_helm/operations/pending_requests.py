@@ -65,7 +65,9 @@ def settle(
     stored = stored or held.read_stored()
     desired = stored.desired
     if desired and desired.moves and not _is_outdated(held, desired):
-        _save_moves(cluster, nodegroups, desired.moves)
+        status_writer.save_moves(cluster, nodegroups, desired.moves)
+        template = desired.moves.template
+        LOG.info("cluster %s has template %s", cluster.uuid, template)
         version = held.patch_stored(
             {desired_state.MOVES: None}, desired.version
         )
@@ -137,31 +139,6 @@ def _settle_without_values(
     ):
         LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)
         status_writer.save_refused(nodegroup, reason)
-
-
-def _save_moves(
-    cluster: rows.Cluster,
-    nodegroups: Sequence[rows.NodeGroup],
-    moves: desired_state.Moves,
-) -> None:
-    """Write the changes of an accepted upgrade into the rows."""
-    for each in nodegroups:
-        fields = moves.groups.get(each.uuid)
-        if fields is None or rows.leaving(each):
-            continue
-        for name, value in fields.items():
-            setattr(each, name, value)
-        if not rows.in_progress(each.status):
-            each.status = rows.Status.UPDATE_IN_PROGRESS
-        each.status_reason = None
-        rows.save(each)
-    # The template last: the groups' former fields are known by the old one.
-    cluster.cluster_template_id = moves.template
-    cluster.status_reason = None
-    if rows.action(cluster.status) != "DELETE":
-        cluster.status = rows.Status.UPDATE_IN_PROGRESS
-    rows.save(cluster)
-    LOG.info("cluster %s has template %s", cluster.uuid, moves.template)
 
 
 def keys_of_applied(

@@ -9,7 +9,7 @@ one never wins silently.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 import copy
 import dataclasses
 import re
@@ -243,6 +243,49 @@ def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:
                 del target[key]
         else:
             target[key] = topic.copied(value)
+
+
+def patched(
+    applied: topic.Values,
+    old: topic.Values,
+    new: topic.Values,
+    paths: Iterable[str],
+) -> topic.Values:
+    """Return the applied values with the difference between two others.
+
+    :param paths: of labels. With the same default of the operator the two do
+        not differ there, and the cluster may be older
+    """
+    result = copy.deepcopy(applied)
+    patch = _difference(old, new)
+    patch.pop("nodeGroups", None)
+    overlay(result, patch)
+    for path in paths:
+        value, there = topic.value_at(new, path), topic.value_at(result, path)
+        # Other labels and files of the operator have a part in maps and lists.
+        if not isinstance(value or there, Mapping | list):
+            topic.put(result, path, value)
+    old_items, new_items = map(items_by_name, (old, new))
+    for name, item in items_by_name(result).items():
+        if name in new_items:
+            patch = _difference(old_items[name], new_items[name])
+            overlay(item, patch)
+    return result
+
+
+def _difference(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the merge patch from one mapping to another."""
+    patch: dict[str, Any] = dict.fromkeys(old.keys() - new.keys())
+    for key, value in new.items():
+        there = old.get(key)
+        if isinstance(value, Mapping) and isinstance(there, Mapping):
+            if inner := _difference(there, value):
+                patch[key] = inner
+        elif key not in old or value != there:
+            patch[key] = value
+    return patch
 
 
 def items_by_name(values: Mapping[str, Any]) -> dict[str, topic.Values]:

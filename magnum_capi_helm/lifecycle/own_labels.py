@@ -10,10 +10,8 @@ Images and flavors may be deleted: the cluster's values have their names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-import copy
+from collections.abc import Mapping
 import dataclasses
-from typing import Any
 
 from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import upgrade_rules
@@ -25,10 +23,8 @@ from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import requested_labels
 
-_GROUPS = "nodeGroups"
 #: GB of a disk whose size is not known: the machines run.
 _ENOUGH = 1 << 20
 
@@ -61,7 +57,7 @@ def change(
         old = requested_labels.own_labels(current.row)
     new, labels = dict(old), []
     for name, text in asked.items():
-        label = _changeable(name, text)
+        label = requested_labels.changeable(name, text)
         labels.append(label)
         for each in (label.name, *label.aliases):
             new.pop(each, None)
@@ -75,13 +71,14 @@ def change(
     )
     _remember(current, cloud)
     names = {each.name for each in labels}
+    patched = values.patched(
+        before.values,
+        upgrade_plan.build_values(current, old, cloud),
+        upgrade_plan.build_values(current, new, cloud, names),
+        [path for each in labels for path in each.becomes],
+    )
     result = upgrade_rules.keep_fields(
-        _patched(
-            before.values,
-            upgrade_plan.build_values(current, old, cloud),
-            upgrade_plan.build_values(current, new, cloud, names),
-            [path for each in labels for path in each.becomes],
-        ),
+        ca_rotation.consistent(patched),
         before.values,
         before.chart.version,
         current.openstack_cluster,
@@ -115,69 +112,3 @@ def _remember(current: release_change.Current, cloud: catalogue.Cloud) -> None:
             str(item.get("machineFlavor")), 0, 0, _ENOUGH, _ENOUGH
         )
     cloud.remember(images, flavors)
-
-
-def _changeable(name: str, text: str | None) -> Any:
-    """Return the label of a name, if such a change is possible."""
-    label = requested_labels.find(name)
-    if label is None:
-        problems = requested_labels.without_effect({name: text or ""})
-        raise errors.InvalidInput(
-            problems.get(name, f"label {name} has no effect")
-        )
-    if label in upgrade_rules.WITH_MACHINES:
-        raise errors.NotSupported(
-            f"label {name} can't be changed alone: upgrade the cluster to a "
-            "template that has it"
-        )
-    if upgrade_rules.is_fixed(label):
-        raise errors.NotSupported(
-            f"label {name} can't be changed on a living cluster: give a "
-            "label that the reference of labels does not call fixed"
-        )
-    if text is not None:
-        label.parse(text, name)
-    return label
-
-
-def _patched(
-    applied: topic.Values,
-    old: topic.Values,
-    new: topic.Values,
-    paths: Iterable[str],
-) -> topic.Values:
-    """Return the applied values with the difference between two others.
-
-    :param paths: of the labels. With the same default of the operator the
-        two do not differ there, and the cluster may be older
-    """
-    result = copy.deepcopy(applied)
-    patch = _difference(old, new)
-    patch.pop(_GROUPS, None)
-    values.overlay(result, patch)
-    for path in paths:
-        value, there = topic.value_at(new, path), topic.value_at(result, path)
-        # Other labels and files of the operator have a part in maps and lists.
-        if not isinstance(value or there, Mapping | list):
-            topic.put(result, path, value)
-    old_items, new_items = map(values.items_by_name, (old, new))
-    for name, item in values.items_by_name(result).items():
-        if name in new_items:
-            patch = _difference(old_items[name], new_items[name])
-            values.overlay(item, patch)
-    return ca_rotation.consistent(result)
-
-
-def _difference(
-    old: Mapping[str, Any], new: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the merge patch from one mapping to another."""
-    patch: dict[str, Any] = dict.fromkeys(old.keys() - new.keys())
-    for key, value in new.items():
-        there = old.get(key)
-        if isinstance(value, Mapping) and isinstance(there, Mapping):
-            if inner := _difference(there, value):
-                patch[key] = inner
-        elif key not in old or value != there:
-            patch[key] = value
-    return patch

@@ -11,6 +11,7 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import features
+from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import ignored
@@ -39,6 +40,34 @@ _READ = {
 def find(name: str) -> labels.Label[Any] | None:
     """Return the label of a name or alias, or None."""
     return _BY_NAME.get(name)
+
+
+def changeable(name: str, text: str | None) -> labels.Label[Any]:
+    """Return the label of a name that a living cluster may change.
+
+    :param text: its new value; None: that of the template again
+    :raises InvalidInput: it is not known, or has no such value
+    :raises NotSupported: it is fixed
+    """
+    label = find(name)
+    if label is None:
+        problems = without_effect({name: text or ""})
+        raise errors.InvalidInput(
+            problems.get(name, f"label {name} has no effect")
+        )
+    if label in upgrade_rules.WITH_MACHINES:
+        raise errors.NotSupported(
+            f"label {name} can't be changed alone: upgrade the cluster to a "
+            "template that has it"
+        )
+    if upgrade_rules.is_fixed(label):
+        raise errors.NotSupported(
+            f"label {name} can't be changed on a living cluster: give a "
+            "label that the reference of labels does not call fixed"
+        )
+    if text is not None:
+        label.parse(text, name)
+    return label
 
 
 def cluster_labels(cluster: Any) -> labels.Values:

@@ -25,7 +25,6 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import certificates
@@ -118,7 +117,9 @@ def _plan(operation: operations.Operation) -> _Plan:
     authorities = certificates.fetch(operation.context, cluster)
     cloud = catalogue.Cloud(session)
     with call.Threads(3) as pool:
-        answering = pool.submit(_check_place, rt, operation.namespace)
+        answering = pool.submit(
+            cluster_placement.check_place, rt, operation.namespace
+        )
         secrets = pool.submit(
             certificates.secrets,
             authorities,
@@ -142,23 +143,6 @@ def _plan(operation: operations.Operation) -> _Plan:
             namespace=namespace,
             keypair=keypair,
         )
-
-
-def _check_place(
-    rt: runtime.Runtime, name: str
-) -> tuple[cluster_identity.Record, client.Object | None]:
-    """Return the identity of the management cluster, and the namespace.
-
-    :raises Frozen: it is frozen for maintenance
-    :raises NotSupported: the namespace is another Magnum's
-    :raises ManagementUnserved: it has no Cluster API
-    """
-    location = cluster_identity.here(rt)
-    rt.maintenance.check()
-    rt.management.expect(kinds.CLUSTER)
-    namespace = rt.management.get(kinds.NAMESPACE, "", name)
-    cluster_placement.check_namespace(namespace)
-    return location, namespace
 
 
 def _claim(held: holding.Held, plan: _Plan) -> bool:

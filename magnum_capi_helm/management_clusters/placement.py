@@ -138,6 +138,23 @@ def check_namespace(namespace: client.Object | None) -> None:
         )
 
 
+def check_place(
+    rt: runtime.Runtime, name: str
+) -> tuple[identity.Record, client.Object | None]:
+    """Return the identity of the management cluster, and the namespace.
+
+    :raises Frozen: it is frozen for maintenance
+    :raises NotSupported: the namespace is another Magnum's
+    :raises ManagementUnserved: it has no Cluster API
+    """
+    location = identity.here(rt)
+    rt.maintenance.check()
+    rt.management.expect(kinds.CLUSTER)
+    namespace = rt.management.get(kinds.NAMESPACE, "", name)
+    check_namespace(namespace)
+    return location, namespace
+
+
 @call.without_lease("a namespace belongs to all clusters of a project")
 def ensure_namespace(
     rt: runtime.Runtime, name: str, existing: client.Object | None

@@ -49,7 +49,6 @@ from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
-from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import quota
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import cluster as cluster_status
@@ -66,7 +65,6 @@ _FIELDS = ("min_node_count", "max_node_count", "node_labels", "node_taints")
 #: Keys of an item of ``nodeGroups`` that belong to the bounds.
 _BOUNDS = ("autoscale", "machineCountMin", "machineCountMax", "machineCount")
 _LABELS = "nodeLabels"
-_NOT_LOOKED_UP = cluster_spec.Image("", "", "", "ubuntu")
 
 
 def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
@@ -464,17 +462,5 @@ def _changed_group(
     group_labels = requested_labels.nodegroup_labels(
         cluster, cluster_labels, row
     )
-    return cluster_spec.NodeGroup(
-        name=after.chart_name,
-        flavor="",
-        count=after.count,
-        image=_NOT_LOOKED_UP,
-        minimum=minimum,
-        maximum=maximum,
-        magnum_name=after.name,
-        role=row.role,
-        labels=group_labels,
-        node_labels=groups.node_labels(row, group_labels),
-        taints=groups.taints(row, group_labels),
-        profile=operator_files.add_profiles(group_labels),
-    )
+    group = groups.outline(row, group_labels, cluster.stack_id)
+    return dataclasses.replace(group, minimum=minimum, maximum=maximum)

@@ -40,6 +40,7 @@ _DISTROS = {
     # An Ubuntu, by the documentation of 1.4.0 and before.
     "capi-kubeadm-cloudinit": "ubuntu",
 }
+_NOT_LOOKED_UP = cluster_spec.Image("", "", "", "ubuntu")
 _MASTER = "master"
 #: Suffixes of Kubernetes' own pre-releases belong to the version.
 _VERSION = re.compile(
@@ -82,21 +83,35 @@ def resolve(
     _check_root_disk(flavor, image, boot_disk)
     if master:
         _check_etcd_disk(flavor, group_labels)
-    return cluster_spec.NodeGroup(
-        name=names.node_group(row.name, outlined.release),
+    return dataclasses.replace(
+        outline(row, group_labels, outlined.release),
         flavor=flavor.name,
-        count=row.node_count,
         image=image,
         minimum=minimum,
         maximum=maximum,
+        boot_disk=boot_disk,
+        container_disk=_container_disk(cluster, row, group_labels),
+        machine=flavor,
+    )
+
+
+def outline(
+    row: Any, group_labels: labels.Values, release: str
+) -> cluster_spec.NodeGroup:
+    """Return a nodegroup without bounds and disks; nothing is looked up.
+
+    :raises InvalidInput: the row has a label or taint that is not allowed
+    """
+    return cluster_spec.NodeGroup(
+        name=names.node_group(row.name, release),
+        flavor="",
+        count=row.node_count,
+        image=_NOT_LOOKED_UP,
         magnum_name=row.name,
         role=row.role,
         labels=group_labels,
-        boot_disk=boot_disk,
-        container_disk=_container_disk(cluster, row, group_labels),
-        node_labels=node_labels(row, group_labels),
-        taints=taints(row, group_labels),
-        machine=flavor,
+        node_labels=_node_labels(row, group_labels),
+        taints=_taints(row, group_labels),
         profile=operator_files.add_profiles(group_labels),
     )
 
@@ -297,7 +312,7 @@ def _container_disk(
     )
 
 
-def node_labels(row: Any, group_labels: labels.Values) -> label_types.Pairs:
+def _node_labels(row: Any, group_labels: labels.Values) -> label_types.Pairs:
     """Return the labels of nodes; the row's beat those of the label.
 
     :raises InvalidInput: the row has one that is not allowed
@@ -314,7 +329,7 @@ def node_labels(row: Any, group_labels: labels.Values) -> label_types.Pairs:
     return tuple({**dict(labelled), **dict(checked)}.items())
 
 
-def taints(row: Any, group_labels: labels.Values) -> label_types.Taints:
+def _taints(row: Any, group_labels: labels.Values) -> label_types.Taints:
     """Return the taints of nodes; the row's beat those of the label.
 
     :raises InvalidInput: the row has one that is not allowed

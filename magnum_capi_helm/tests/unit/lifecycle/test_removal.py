@@ -156,10 +156,8 @@ class ChosenTest(RemovalTestCase):
 class RefusedRemovalTest(RemovalTestCase):
     """What is refused marks nothing, and the count is put back."""
 
-    def refused(
-        self, words: str, count: int, nodes: Sequence[str], name: str = ""
-    ) -> None:
-        name = name or "default-worker"
+    def refused(self, words: str, count: int, nodes: Sequence[str]) -> None:
+        name = "default-worker"
         old = self.groups()[name].node_count
         runs = len(self.helm.upgrades)
         error = self.assertRaises(
@@ -177,42 +175,6 @@ class RefusedRemovalTest(RemovalTestCase):
             2,
             ["x", self.m0, "y"],
         )
-
-    def test_a_node_of_another_group(self) -> None:
-        self.add("gpu", node_count=2)
-        self.capi.settle()
-        self.poll()
-        other = self.machines("gpu")[0]
-        self.refused(f"has no '{other}'", 3, [other])
-        self.refused(f"has no '{self.m0}'", 1, [self.m0], "gpu")
-
-    def test_a_machine_of_the_control_plane(self) -> None:
-        master = f"{base.RELEASE}-control-plane-m0"
-        self.refused(f"has no '{master}'", 3, [master])
-
-    def test_a_node_that_goes_already(self) -> None:
-        change = {"metadata": {"finalizers": ["wait"]}}
-        self.server.patch(kinds.MACHINE, base.NAMESPACE, self.m0, change)
-        self.server.delete(kinds.MACHINE, base.NAMESPACE, self.m0)
-        self.refused(f"has no '{self.m0}'", 3, [self.m0])
-
-    def test_one_node_by_two_names(self) -> None:
-        self.refused(
-            f"names {self.m0} more than once",
-            2,
-            [self.m0, f"server-{self.m0}"],
-        )
-
-    def test_more_of_them_than_the_count_falls_by(self) -> None:
-        nodes = [self.m0, self.m1]
-        for count in (3, 4, 5):
-            self.refused(f"node_count is at most 2, not {count}", count, nodes)
-
-    def test_a_long_list_is_cut(self) -> None:
-        self.resize(23)
-        self.capi.settle()
-        self.poll()
-        self.refused(" and 3 more", 2, ["x"])
 
     def test_a_machine_that_cannot_be_marked(self) -> None:
         self.management.fail(

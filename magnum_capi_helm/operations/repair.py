@@ -9,7 +9,7 @@ version. Only under the Lease.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 import dataclasses
 from typing import TypeAlias
@@ -24,20 +24,15 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.status import drift
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-#: helm writes these on every object, and they are in no manifest (helm's
-#: ``pkg/action/validate.go``).
-_RELEASE_NAME = "meta.helm.sh/release-name"
-_RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
 _MANAGED_BY = {"app.kubernetes.io/managed-by": "Helm"}
-_KEEP = "helm.sh/resource-policy"
 
 _KEPT = frozenset(kind.name for kind in kinds.KEPT)
 _GROUPS_AND_ADDONS = (
@@ -47,42 +42,6 @@ _GROUPS_AND_ADDONS = (
 )
 
 _Manifest: TypeAlias = dict[tuple[kinds.Kind, str], client.Object]
-
-
-def miscounted(objects: view.View, rows_now: requested_groups.Rows) -> bool:
-    """Return whether another client changed a count that the rows decide.
-
-    :param rows_now: with the names of the groups in ``objects``
-    """
-    workers = [
-        (objects.deployment(each.chart_name), each.count)
-        for each in rows_now.workers
-        if each.chart_name not in objects.autoscaled()
-    ]
-    master = rows_now.master
-    control_plane = [(objects.control_plane, master.count)] if master else []
-    return any(
-        live is not None and view.spec_of(live).get("replicas") != count
-        for live, count in workers + control_plane
-    )
-
-
-def addons_differ(
-    objects: view.View, scope: location.Scope, expected: Collection[str]
-) -> bool:
-    """Return whether the addons of helm are not those of the manifest.
-
-    helm changes an addon that is being deleted, and then it is missing.
-
-    :param expected: names of the manifest's addons; empty: they are not known
-    """
-    if not expected or not objects.addons_known:
-        return False
-    names = set(map(view.name_of, objects.addons))
-    return not names.issuperset(expected) or any(
-        view.name_of(each) not in expected and _of_helm(each, scope)
-        for each in objects.addons
-    )
 
 
 def repair(held: holding.Held) -> None:
@@ -191,7 +150,7 @@ def _made_by_helm(scope: location.Scope, obj: client.Object) -> client.Object:
     """Return an object as helm makes it: it goes with the release."""
     namespace, release = scope
     metadata = obj["metadata"]
-    owner = {_RELEASE_NAME: release, _RELEASE_NAMESPACE: namespace}
+    owner = {drift.RELEASE_NAME: release, drift.RELEASE_NAMESPACE: namespace}
     return {
         **obj,
         "metadata": {
@@ -231,13 +190,6 @@ def _remove_strays(
     for (kind, name), each in live.items():
         if kind.name in _KEPT or kind.name == kinds.CLUSTER.name:
             continue
-        if (kind, name) not in manifest and _of_helm(each, scope):
+        if (kind, name) not in manifest and drift.of_helm(each, scope):
             LOG.warning("Removing %s %s", kind.name, name)
             management.delete(kind, scope[0], name)
-
-
-def _of_helm(live: client.Object, scope: location.Scope) -> bool:
-    """Return whether helm made an object for this release, to be removed."""
-    notes = view.annotations_of(live)
-    owner = (notes.get(_RELEASE_NAMESPACE), notes.get(_RELEASE_NAME))
-    return owner == scope and _KEEP not in notes and not view.deleting(live)

@@ -174,15 +174,12 @@ class ObservedState(releases.Observed):
 
     @property
     def seconds_valid(self) -> float:
-        """Return how long a poll can't do more without another object or row.
+        """Return how long the state Waiting lasts without any change.
 
         :returns: 0: the next poll may have to do more
         """
         if (
-            self.verdict.complete
-            or self.is_behind
-            or self.has_drifted
-            or self.has_undecided_group
+            self.has_undecided_group
             or self._is_step_over
             or not faults.are_settled(self.release.runtime, self.release.scope)
         ):

@@ -211,8 +211,8 @@ def reconcile(operation: operations.Operation) -> None:
             if _has_ended(state):
                 return
             _save_facts(state)
-            seconds = 0.0 if state.new_progress else state.seconds_valid
-            if seconds > 0:
+            waits = decided.state is State.WAITING and not state.new_progress
+            if waits and (seconds := state.seconds_valid) > 0:
                 looks = (rows.verdict_key(cluster), state.version)
                 runtime.status_cache.put(scope, looks, True, seconds)
             return

@@ -17,8 +17,8 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.lifecycle import own_labels
 from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
@@ -78,7 +78,7 @@ def upgraded(
 ) -> desired_state.DesiredState:
     """Return the desired state with another template, chart or labels.
 
-    :param labels: as for :func:`own_labels.change`
+    :param labels: as for :func:`rollout.relabelled`
     """
     desired = of_cluster(release)
     if template:
@@ -94,6 +94,6 @@ def upgraded(
         chart = dataclasses.replace(desired.chart, version=version)
         desired = dataclasses.replace(desired, chart=chart)
     if labels:
-        changed = own_labels.change(release_change.read(release), labels)
+        changed = rollout.relabelled(release_change.read(release), labels)
         desired = dataclasses.replace(desired, values=changed.values)
     return desired

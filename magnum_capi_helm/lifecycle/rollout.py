@@ -6,8 +6,12 @@
    labels, so it gets only what the operator ordered.
 2. Refuse a cluster that is not complete, a chart that does not fit it, and
    machines that would be replaced, unless the operator allows that.
-3. Compute the new desired state. A cluster whose desired state is already
-   that has the order, so a run that was stopped can be repeated.
+3. Compute the new desired state. For other labels, build the values twice,
+   with the labels so far and with the new ones, and lay only the difference
+   over the cluster's values: a replaced image, or another default of the
+   operator, stays out of it. Images and flavors may be deleted: the values
+   have their names. A cluster whose desired state is already that has the
+   order, so a run that was stopped can be repeated.
 4. Let the webhooks of the management cluster see the changes.
 5. Save UPDATE_IN_PROGRESS, store the desired state and run helm, as an
    upgrade does. The polls finish it. Of other fields only the counts of
@@ -20,15 +24,17 @@ from collections.abc import Iterable, Mapping
 import dataclasses
 
 from magnum_capi_helm import features
+from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import own_labels
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import cluster_spec
@@ -44,6 +50,8 @@ from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import replacement
 
+#: GB of a disk whose size is not known: the machines run.
+_ENOUGH = 1 << 20
 #: Seconds to wait for a helm process: an operator can wait.
 _PATIENCE = 600.0
 
@@ -207,7 +215,7 @@ def _desired(
     """
     before = current.desired
     chart = _chart(before.chart, order.chart)
-    changed = own_labels.change(current, order.labels)
+    changed = relabelled(current, order.labels)
     new = _with_overlays(current) if order.files else changed.values
     new = values.with_hibernation(new, order.hibernated)
     if chart != before.chart:
@@ -238,6 +246,94 @@ def _desired(
         labels=changed.labels,
         moves=moves if moves.groups else None,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Relabelled:
+    """A cluster with other labels of its own.
+
+    :param moves: node counts of groups that lose the autoscaler
+    """
+
+    labels: Mapping[str, str] | None
+    values: topic.Values
+    moves: desired_state.Moves
+
+
+def relabelled(
+    current: release_change.Current, asked: Mapping[str, str | None]
+) -> Relabelled:
+    """Return a cluster with some labels changed.
+
+    :param asked: name -> value; None: that of the template again
+    :raises InvalidInput: a label is not known, or has no such value
+    :raises NotSupported: a label is fixed
+    """
+    before = current.desired
+    no_moves = desired_state.Moves(current.row.cluster_template_id, {})
+    old = before.labels
+    if old is None:
+        old = requested_labels.own_labels(current.row)
+    new, changing = dict(old), []
+    for name, text in asked.items():
+        label = requested_labels.changeable(name, text)
+        changing.append(label)
+        for each in (label.name, *label.aliases):
+            new.pop(each, None)
+        if text is not None:
+            new[label.name] = text
+    if new == old:
+        return Relabelled(before.labels, before.values, no_moves)
+    cloud = _cloud(current)
+    names = {each.name for each in changing}
+    patched = values.patched(
+        before.values,
+        upgrade_plan.build_values(current, old, cloud),
+        upgrade_plan.build_values(current, new, cloud, names),
+        [path for each in changing for path in each.becomes],
+    )
+    result = upgrade_rules.keep_fields(
+        ca_rotation.consistent(patched),
+        before.values,
+        before.chart.version,
+        current.openstack_cluster,
+    )
+    groups = {
+        each.uuid: {"node_count": current.autoscaled[each.uuid]}
+        for each in current.rows.workers
+        if each.uuid in current.autoscaled
+        and "machineCount"
+        in values.items_by_name(result).get(each.chart_name, {})
+    }
+    return Relabelled(
+        new, result, dataclasses.replace(no_moves, groups=groups)
+    )
+
+
+def _cloud(current: release_change.Current) -> catalogue.Cloud:
+    """Return the cloud with the cluster's images and flavors, also deleted."""
+    release = current.release
+    cloud = catalogue.Cloud(
+        sessions.project_session(release.runtime.management, release.scope)
+    )
+    applied = current.desired.values
+    chart_names = {each.uuid: each.chart_name for each in current.rows.groups}
+    images, flavors = {}, {}
+    for row in current.existing:
+        item = current.items.get(chart_names.get(row.uuid, ""))
+        item = item or applied.get("controlPlane") or {}
+        item = upgrade_rules.pinned(item, applied)
+        images[row.image_id] = cluster_spec.Image(
+            id=str(item.get("machineImageId") or row.image_id),
+            name=str(item.get("machineImage") or row.image_id),
+            kube_version=str(item.get("kubernetesVersion") or ""),
+            os_distro=str(applied.get("osDistro") or "ubuntu"),
+        )
+        flavors[row.flavor_id] = cluster_spec.Flavor(
+            str(item.get("machineFlavor")), 0, 0, _ENOUGH, _ENOUGH
+        )
+    cloud.remember(images, flavors)
+    return cloud
 
 
 def _chart(old: cluster_spec.Chart, version: str) -> cluster_spec.Chart:

@@ -56,6 +56,7 @@ from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
@@ -65,8 +66,6 @@ LOG = log.getLogger(__name__)
 #: Kinds of objects that stand for servers in Nova.
 _SERVERS = (kinds.MACHINE, kinds.OPENSTACK_MACHINE)
 
-#: The janitor adds it to every OpenStackCluster that it cares for.
-_JANITOR = "janitor.capi.stackhpc.com"
 _JANITORS_POLICY = "janitor.capi.stackhpc.com/volumes-policy"
 
 #: Where no object is known to be left, since a service does not answer.
@@ -319,7 +318,7 @@ def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     objects = faults.with_faults(rt, scope, objects)
     fault = infrastructure.network_error(objects)
     reason = f"{fault.text}{fault.ending}"
-    if not reason and openstack_cluster and has_janitor(openstack_cluster):
+    if not reason and infrastructure.has_janitor(openstack_cluster):
         return "cluster-api-janitor-openstack is not done with the project"
     return reason
 
@@ -365,12 +364,7 @@ def _is_driver_responsible(operation: operations.Operation) -> bool:
         return bool(chosen != NOBODY)
     management = operation.runtime.management
     provider = management.get(kinds.OPENSTACK_CLUSTER, *operation.scope)
-    return provider is None or not has_janitor(provider)
-
-
-def has_janitor(provider: client.Object) -> bool:
-    """Return whether the janitor takes care of an OpenStackCluster."""
-    return _JANITOR in (provider["metadata"].get("finalizers") or [])
+    return not infrastructure.has_janitor(provider)
 
 
 def _sweep(operation: operations.Operation) -> leftovers.Outcome:
@@ -382,7 +376,8 @@ def _sweep(operation: operations.Operation) -> leftovers.Outcome:
             session,
             operation.cluster.project_id,
             operation.release,
-            volumes=_policy(operation.cluster) == storage.DELETE,
+            volumes=requested_labels.volumes_policy(operation.cluster)
+            == storage.DELETE,
         )
     except errors.CloudUnreachable:
         # Keystone is needed for all that follows.
@@ -392,26 +387,12 @@ def _sweep(operation: operations.Operation) -> leftovers.Outcome:
         return leftovers.Outcome(problems={everything: str(error)})
 
 
-def _policy(cluster: rows.Cluster) -> str | None:
-    """Return the policy for volumes; None: no user or operator set it."""
-    label = storage.VOLUMES_POLICY
-    value = (cluster.labels or {}).get(label.name)
-    if value is not None:
-        try:
-            return label.parse(value)
-        except errors.LabelError:
-            # An older driver took any text. Keeping loses nothing.
-            return storage.KEEP
-    default = conf.label_defaults()[label.name]
-    return None if default is None else str(default)
-
-
 def _instruct_janitor(operation: releases.Release) -> None:
     """Tell the janitor the user's policy, before the cluster is deleted.
 
     Its own default is to delete volumes.
     """
-    policy = _policy(operation.cluster)
+    policy = requested_labels.volumes_policy(operation.cluster)
     if policy is not None:
         operation.runtime.management.patch(
             kinds.OPENSTACK_CLUSTER,

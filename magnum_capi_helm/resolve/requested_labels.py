@@ -16,6 +16,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import storage
 from magnum_capi_helm.features import template
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.model import cluster_spec
@@ -294,6 +295,20 @@ def autoscales(cluster: Any) -> bool:
         if text is not None and not _problem(label.name, text):
             values.append(label.parse(text))
     return any(values or [conf.label_defaults()[label.name]])
+
+
+def volumes_policy(cluster: Any) -> str | None:
+    """Return the policy for volumes; None: no user or operator set it."""
+    label = storage.VOLUMES_POLICY
+    value = (cluster.labels or {}).get(label.name)
+    if value is not None:
+        try:
+            return label.parse(value)
+        except errors.LabelError:
+            # An older driver took any text. Keeping loses nothing.
+            return storage.KEEP
+    default = conf.label_defaults()[label.name]
+    return None if default is None else str(default)
 
 
 def configured_chart() -> cluster_spec.Chart:

@@ -14,6 +14,9 @@ from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
+#: The janitor adds it to every OpenStackCluster that it cares for.
+_JANITOR = "janitor.capi.stackhpc.com"
+
 
 def error(obj: view.Object | None) -> tree.Reason:
     """Return CAPO's last fault of a server, or of the network.
@@ -103,3 +106,8 @@ def _answer(fault: view.Fault, reason: tree.Reason) -> tree.Reason:
         return _fault(fault.message, fault.since)
     text = messages.cut(f"{reason.text}: {fault.unread}")
     return reason._replace(text=text)
+
+
+def has_janitor(provider: view.Object | None) -> bool:
+    """Return whether the janitor takes care of an OpenStackCluster."""
+    return _JANITOR in (view.metadata_of(provider).get("finalizers") or [])

@@ -171,10 +171,8 @@ def _make(held: holding.Held, plan: _Plan) -> bool:
     try:
         desired = _prepare(held, plan)
         resumable = True
-        if held.reread() is None:
-            raise errors.CapiHelmError("the cluster was deleted")
-        apply.install(held, desired)
-        return True
+        held.reread()
+        return apply.install(held, desired)
     except errors.LeaseLost as error:
         LOG.warning("Creating cluster %s: %s", held.caller_row.uuid, error)
         return False

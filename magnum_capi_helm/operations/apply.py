@@ -26,22 +26,24 @@ from magnum_capi_helm.operations import template_guard
 LOG = log.getLogger(__name__)
 
 
-def install(held: holding.Held, desired: desired_state.DesiredState) -> None:
+def install(held: holding.Held, desired: desired_state.DesiredState) -> bool:
     """Install the release of a cluster that has nothing yet.
 
     Nothing is read: the create made the Lease a moment ago, so there is
     neither a revision nor a machine.
 
     :param desired: as it was stored
+    :returns: whether helm ran; no: the cluster is being deleted
     :raises NoTurn: no helm process is free; nothing was written
     :raises CapiHelmError: as helm or the management cluster says
     """
     if held.deleting:
-        return
+        return False
     with held.runtime.turns.turn():
         rows_now, _ = rows.read(held.cluster)
         counts = helm_run.counts_to_set(held, desired, rows_now)
         helm_run.upgrade(held, desired, (), counts, None)
+    return True
 
 
 def to_release(

@@ -38,7 +38,6 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
@@ -93,7 +92,8 @@ def resize(
         stored = operation.read_stored()
     desired = stored.desired if stored else None
     if nodegroup.role == "master":
-        _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
+        count = nodegroup.node_count
+        _check_control_plane(operation, count, nodes_to_remove, desired)
     else:
         _check_bounds(nodegroup)
         _check_growth(nodegroup, rows_now, stored)
@@ -115,17 +115,14 @@ def resize(
                 {"spec": {"replicas": nodegroup.node_count}},
             )
     operation.start_update(nodegroup)
-    operation.run(_apply, "Resize", "resized")
-
-
-def _apply(operation: operations.Operation) -> None:
-    # A poll that has the Lease is soon done.
-    with operation.lock(wait=operation.runtime.lease_wait) as held:
-        apply.to_release(held)
+    operation.run(operations.Operation.lock_and_apply, "Resize", "resized")
 
 
 def _check_control_plane(
-    operation: operations.Operation, count: int, nodes_to_remove: Sequence[str]
+    operation: operations.Operation,
+    count: int,
+    nodes_to_remove: Sequence[str],
+    desired: desired_state.DesiredState | None,
 ) -> None:
     if nodes_to_remove:
         raise errors.NotSupported(
@@ -136,7 +133,7 @@ def _check_control_plane(
     cluster_spec.check_control_plane_size(count, "node_count")
     if count == 1:
         return
-    desired = operation.read_stored().desired
+    desired = desired or operation.read_stored().desired
     api = (desired.values.get("apiServer") or {}) if desired else {}
     if api.get("enableLoadBalancer") is False:
         raise errors.InvalidInput(

@@ -175,9 +175,10 @@ class Operation(releases.Release):
     def lock_and_apply(self) -> None:
         """Take the Lease, and make the release match the rows.
 
+        :raises LeaseHeld: a poll that has the Lease is not done soon
         :raises CapiHelmError: as :func:`apply.to_release`
         """
-        with self.lock() as held:
+        with self.lock(wait=self.runtime.lease_wait) as held:
             apply.to_release(held)
 
     @contextlib.contextmanager

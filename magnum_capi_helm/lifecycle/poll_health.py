@@ -121,19 +121,18 @@ def _judge(
             text = "Counts of cluster %s are old: %s"
             with magnum_errors.logged(LOG, text, cluster.uuid):
                 autoscaler_counts.follow(operation)
+    notes: dict[str, str] = {}
     if objects.autoscaled():
         seconds = min(seconds, _AUTOSCALER_SECONDS)
         stopped = autoscaler_counts.stopped_reason(operation)
         notes = health.of_autoscaler(objects, stopped)
-        result = dataclasses.replace(result, reason=result.reason | notes)
-    notes = health.of_hibernation(objects)
-    result = dataclasses.replace(result, reason=result.reason | notes)
+    notes |= health.of_hibernation(objects)
     # A certificate is no illness. The text of the warning changes by the day.
     warning = replacement.expiry_warning(objects)
     if warning and result.status != health.UNKNOWN:
-        reason = {**result.reason, "certificates": warning}
-        result = dataclasses.replace(result, reason=reason)
-    return result, seconds
+        notes["certificates"] = warning
+    reason = result.reason | notes
+    return dataclasses.replace(result, reason=reason), seconds
 
 
 def _continue(operation: operations.Operation) -> None:

@@ -54,7 +54,6 @@ from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
-from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -383,7 +382,7 @@ def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
 def _give_up(held: holding.Held, state: observed_state.ObservedState) -> None:
     verdict = plan_steps.with_step(state.view, state.verdict)
     reason = f"{observed_state.LATE}{verdict.reason}"
-    _save_failed(held, state, reason, verdict)
+    held.save_failed(state.nodegroups, reason, verdict)
 
 
 def _wait(_: holding.Held, state: observed_state.ObservedState) -> None:
@@ -452,18 +451,7 @@ def _fail_for_good(
     if not rows.failed(state.row.status) or not isinstance(
         error, releases.InterruptedCreateError
     ):
-        _save_failed(held, state, errors.for_users(error), None)
-
-
-def _save_failed(
-    held: holding.Held,
-    state: observed_state.ObservedState,
-    reason: str,
-    verdict: cluster_status.Verdict | None,
-) -> None:
-    row = state.row
-    held.save_failed(state.nodegroups, reason, verdict)
-    LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
+        held.save_failed(state.nodegroups, errors.for_users(error))
 
 
 #: What is done under the Lease. ``_reconcile_held`` itself does what GONE,

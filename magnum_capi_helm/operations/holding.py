@@ -156,7 +156,9 @@ class Held(releases.Release):
         :returns: False: a deletion came meanwhile, and goes on
         """
         status_writer.save_failed(self.row, nodegroups, reason, verdict)
-        return self._confirm_end()
+        ended, row = self._confirm_end(), self.row
+        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
+        return ended
 
     def _confirm_end(self) -> bool:
         """Look once more for a deletion, after a final status was written.

@@ -87,9 +87,7 @@ def begin(context: Any, cluster: rows.Cluster) -> None:
     with magnum_errors.logged(LOG, text, cluster.uuid):
         rt = registry.runtime_of(cluster)
         operation = operations.Operation(context, cluster, rt)
-        with operation.queued(_begin):
-            _begin(operation)
-        LOG.info("deleted release %s", operation.release)
+        operation.run(_begin, "Deletion", "deleted")
 
 
 def _begin(operation: operations.Operation) -> None:
@@ -111,6 +109,9 @@ def step(operation: operations.Operation) -> str:
     :raises CapiHelmError: the deletion can't go on this time
     """
     if rows.fresh(operation.context, operation.cluster) is None:
+        return ""
+    if not operation.cluster.stack_id:
+        _forget_interrupted(operation)
         return ""
     operation.check_not_queued()
     with operation.queued(_uninstall_under_lease):
@@ -148,19 +149,25 @@ def _step(operation: operations.Operation) -> str:
     return ""
 
 
-def forget_interrupted(rt: runtime.Runtime, cluster: rows.Cluster) -> None:
-    """Delete the Lease of a create that ended before it saved ``stack_id``.
+def _forget_interrupted(operation: operations.Operation) -> None:
+    """Delete certificates, and the Lease of a create without ``stack_id``.
 
-    It made nothing else. A conductor that still works on it finds its row
-    deleted before it writes more.
-
-    :raises CapiHelmError: not now; it is not tried again
+    It made nothing else, on any management cluster. A conductor that still
+    works on it finds its row deleted before it writes more. A Lease that can't
+    be deleted now stays.
     """
-    operation = operations.Operation(None, cluster, rt)
-    labels = view.labels_of(rt.leases.read(*operation.scope) or {})
-    if labels.get(location.CLUSTER_UUID) == cluster.uuid:
-        rt.maintenance.check()
-        rt.leases.delete(*operation.scope)
+    cluster, scope = operation.cluster, operation.scope
+    certificates.delete_forgotten(operation.context, cluster)
+
+    def forget(rt: runtime.Runtime) -> None:
+        labels = view.labels_of(rt.leases.read(*scope))
+        if labels.get(location.CLUSTER_UUID) == cluster.uuid:
+            rt.maintenance.check()
+            rt.leases.delete(*scope)
+
+    answers = registry.ask(runtime.names(), forget)
+    for error in filter(None, answers.values()):
+        LOG.debug("Its Lease may stay: %s", error)
 
 
 def _verify_location(operation: operations.Operation) -> bool:

@@ -28,7 +28,6 @@ from oslo_log import log
 
 from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime as runtimes
-from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
@@ -474,13 +473,9 @@ def _delete(context: Any, row: rows.Cluster) -> None:
     """Do the next step of a deletion."""
     operation = None
     try:
-        if row.stack_id:
-            runtime = registry.runtime_of(row)
-            operation = operations.Operation(context, row, runtime)
-            waiting = delete.step(operation)
-        else:
-            waiting = ""
-            _forget_interrupted_create(context, row)
+        runtime = registry.runtime_of(row)
+        operation = operations.Operation(context, row, runtime)
+        waiting = delete.step(operation)
     except errors.LeaseHeld:
         raise
     except errors.CapiHelmError as error:
@@ -498,16 +493,6 @@ def _delete(context: Any, row: rows.Cluster) -> None:
         LOG.info("cluster %s is deleted", row.uuid)
         row.status = rows.Status.DELETE_COMPLETE
         row.status_reason = None
-
-
-def _forget_interrupted_create(context: Any, row: rows.Cluster) -> None:
-    """Delete certificates, and the Lease, on any management cluster."""
-    certificates.delete_forgotten(context, row)
-    answers = registry.ask(
-        runtimes.names(), lambda rt: delete.forget_interrupted(rt, row)
-    )
-    for error in filter(None, answers.values()):
-        LOG.debug("Its Lease may stay: %s", error)
 
 
 def _save_waiting(

@@ -11,7 +11,7 @@ saves a helm process per poll.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 import dataclasses
 from typing import Any
 
@@ -147,6 +147,25 @@ def opened(record: client.Object) -> Release:
             f"revision {labels.get('version')} of release "
             f"{labels.get(NAME_LABEL)} can't be read: {type(error).__name__}"
         ) from None
+
+
+def save_original(
+    management: client.Client, old: Release, labels: Mapping[str, str]
+) -> None:
+    """Save a record in a Secret, as long as the cluster lives.
+
+    An original that was saved before stays.
+
+    :param old: the revision, as it was read
+    :param labels: of the Secret
+    """
+    metadata = old.record["metadata"]
+    namespace, release = metadata["namespace"], metadata["labels"][NAME_LABEL]
+    name = names.original(release, old.version)
+    if management.get(kinds.SECRET, namespace, name) is None:
+        data = old.record["data"]
+        secret = encoding.secret(namespace, name, labels, data)
+        management.create(kinds.SECRET, secret)
 
 
 def rewrite(

@@ -33,7 +33,6 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import desired_state
-from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
@@ -229,7 +228,7 @@ def _migrate(held: holding.Held, version: int) -> bool:
         )
     if not plan.moves:
         return False
-    _save_original(held, record)
+    helm_records.save_original(rt.management, record, held.object_labels)
     text = _in_versions(record.manifest, plan.moves)
     helm_records.rewrite(rt.management, record, text, plan)
     LOG.warning(
@@ -264,17 +263,3 @@ def _in_versions(text: str, moves: Mapping[api_versions.Api, str]) -> str:
             return None
 
     return manifests.moved(manifests.converted(text, groups, convert), moves)
-
-
-def _save_original(held: holding.Held, record: helm_records.Release) -> None:
-    """Save helm's own record in a Secret, as long as the cluster lives.
-
-    An original that was saved before stays.
-    """
-    management, namespace = held.runtime.management, held.namespace
-    name = names.original(held.release, record.version)
-    if management.get(kinds.SECRET, namespace, name) is None:
-        labels, data = held.object_labels, record.record["data"]
-        management.create(
-            kinds.SECRET, encoding.secret(namespace, name, labels, data)
-        )

@@ -19,61 +19,56 @@ Scope: TypeAlias = location.Scope
 T = TypeVar("T")
 
 
-class Backoff:
-    """Pauses between tries of something that keeps failing.
+class _Kept(Generic[T]):
+    """One value for each release.
 
     :param clock: monotonic seconds
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: dict[Scope, T] = {}
+
+    def forget(self, scope: Scope) -> None:
+        """Drop the value of a release."""
+        self._kept.pop(scope, None)
+
+
+class Backoff(_Kept[tuple[float, float]]):
+    """Pauses between tries of something that keeps failing.
+
+    The end of a pause is kept, and its length.
     """
 
     _FIRST = 10.0
     _LONGEST = 300.0
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        #: Release -> end of its pause, length of its pause.
-        self._pauses: dict[Scope, tuple[float, float]] = {}
-
     def is_over(self, scope: Scope) -> bool:
         """Return whether the pause after the last failure is over."""
-        return self._clock() >= self._pauses.get(scope, (0.0, 0.0))[0]
+        return self._clock() >= self._kept.get(scope, (0.0, 0.0))[0]
 
     def record_failure(self, scope: Scope) -> None:
         """Begin a pause, twice as long as the one before."""
-        _, before = self._pauses.get(scope, (0.0, self._FIRST / 2))
+        _, before = self._kept.get(scope, (0.0, self._FIRST / 2))
         pause = min(before * 2, self._LONGEST)
-        self._pauses[scope] = (self._clock() + pause, pause)
-
-    def forget(self, scope: Scope) -> None:
-        """Drop the failures of a release."""
-        self._pauses.pop(scope, None)
+        self._kept[scope] = (self._clock() + pause, pause)
 
 
-class AgeTracker:
-    """Tracks for how long properties of releases have been the same.
-
-    :param clock: monotonic seconds
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._since: dict[Scope, dict[str, tuple[object, float]]] = {}
+class AgeTracker(_Kept[dict[str, tuple[object, float]]]):
+    """Tracks for how long properties of releases have been the same."""
 
     def age(self, scope: Scope, name: str, value: object) -> float:
         """Return the seconds since a property got this value."""
         now = self._clock()
-        properties = self._since.setdefault(scope, {})
+        properties = self._kept.setdefault(scope, {})
         before, since = properties.get(name, (None, now))
         if name not in properties or before != value:
             properties[name] = (value, now)
             return 0.0
         return now - since
 
-    def forget(self, scope: Scope) -> None:
-        """Drop a release that is gone."""
-        self._since.pop(scope, None)
 
-
-class Schedule:
+class Schedule(_Kept[float]):
     """When a periodic check of a release is due.
 
     :param clock: monotonic seconds
@@ -86,25 +81,20 @@ class Schedule:
         clock: Callable[[], float] = time.monotonic,
         spread: Callable[[], float] = random.random,
     ) -> None:
-        self._clock = clock
+        super().__init__(clock)
         self._spread = spread
-        self._due: dict[Scope, float] = {}
 
     def is_due(self, scope: Scope, interval: float) -> bool:
         """Return whether it is due; the first one is within ``interval``."""
         first = self._clock() + self._spread() * interval
-        return self._clock() >= self._due.setdefault(scope, first)
+        return self._clock() >= self._kept.setdefault(scope, first)
 
     def set_due(self, scope: Scope, seconds: float) -> None:
         """Make the check due in so many seconds; 0: at once."""
-        self._due[scope] = self._clock() + seconds
-
-    def forget(self, scope: Scope) -> None:
-        """Drop a release that is gone."""
-        self._due.pop(scope, None)
+        self._kept[scope] = self._clock() + seconds
 
 
-class PollCache(Generic[T]):
+class PollCache(_Kept[tuple[Hashable, float, T]], Generic[T]):
     """Results of polls, by release, while nothing has changed.
 
     Most polls have the result of the poll before. While neither an object nor
@@ -125,21 +115,20 @@ class PollCache(Generic[T]):
         clock: Callable[[], float] = time.monotonic,
         spread: Callable[[], float] = random.random,
     ) -> None:
+        super().__init__(clock)
         self._seconds = seconds
-        self._clock = clock
         self._spread = spread
-        self._entries: dict[Scope, tuple[Hashable, float, T]] = {}
 
     def get(self, scope: Scope, version: Hashable) -> T | None:
         """Return the result for this version of the facts, or None."""
-        entry = self._entries.get(scope)
+        entry = self._kept.get(scope)
         if entry is None or entry[0] != version or self._clock() >= entry[1]:
             return None
         return entry[2]
 
     def has(self, scope: Scope) -> bool:
         """Return whether there is an entry for a release."""
-        return scope in self._entries
+        return scope in self._kept
 
     def put(
         self,
@@ -153,8 +142,4 @@ class PollCache(Generic[T]):
         :param at_most: seconds after which time alone changes the result
         """
         seconds = min(self._seconds * (0.5 + self._spread()), at_most)
-        self._entries[scope] = (version, self._clock() + seconds, result)
-
-    def forget(self, scope: Scope) -> None:
-        """Drop the result: this process is about to change the release."""
-        self._entries.pop(scope, None)
+        self._kept[scope] = (version, self._clock() + seconds, result)

@@ -60,9 +60,9 @@ class ForgettingTest(deleting.DeletionTestCase):
         row = self.row()
         everything = [
             "._used",
-            ".ages._since",
-            ".backoff._pauses",
-            ".credential_checks._due",
+            ".ages._kept",
+            ".backoff._kept",
+            ".credential_checks._kept",
             ".faults",
             ".fault_sessions",
             ".leases._observed",

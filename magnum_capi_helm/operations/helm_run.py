@@ -25,8 +25,6 @@ from oslo_log import log
 
 from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import conversion
-from magnum_capi_helm.chart import overlays
-from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import helm_records
@@ -68,21 +66,11 @@ def upgrade(
     :raises Conflict: the record was written by another client meanwhile
     """
     rt, (namespace, name) = held.runtime, held.scope
-    chart = rt.charts.ensure(desired.chart)
-    effective = values.in_effect(desired.values)
-    fields = patches.wanted(effective, desired.chart.version, counts)
-    stamped = overlays.for_helm(desired.values, desired.fingerprint)
+    helm = held.prepared(rt.helm.upgrade, desired, counts)
 
     def run() -> float:
-        return rt.helm.upgrade(
-            name,
-            namespace,
-            chart,
-            stamped,
-            within=deadline and max(deadline - time.monotonic(), 1.0),
-            convert=rt.converted_groups,
-            patch=fields,
-        )
+        within = deadline and max(deadline - time.monotonic(), 1.0)
+        return helm(within=within, convert=rt.converted_groups)
 
     try:
         seconds, migrated = _run(

@@ -9,12 +9,12 @@ next holder of the Lease takes them from there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import functools
 import secrets
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 from oslo_log import log
 
@@ -44,6 +44,7 @@ from magnum_capi_helm.status import view
 
 Revisions = tuple[view.Revision, ...]
 Object = dict[str, Any]
+T = TypeVar("T")
 
 LOG = log.getLogger(__name__)
 
@@ -396,22 +397,36 @@ class Release:
             can't be kept
         """
         rt = self.runtime
-        render = functools.partial(
-            rt.helm.render,
-            self.release,
-            self.namespace,
-            rt.charts.ensure(desired.chart),
-            overlays.for_helm(desired.values, desired.fingerprint),
-            patch=patches.wanted(
-                values.in_effect(desired.values), desired.chart.version
-            ),
-        )
+        render = self.prepared(rt.helm.render, desired)
         if not live:
             return render()
         objects = converting.run_helm(
             rt, lambda: render(live=True, convert=rt.converted_groups), render
         )
         return tuple(converting.as_applied(rt, objects))
+
+    def prepared(
+        self,
+        run: Callable[..., T],
+        desired: desired_state.DesiredState,
+        counts: Mapping[str, int] | None = None,
+    ) -> Callable[..., T]:
+        """Return a run of helm with the chart and values of a desired state.
+
+        :param run: a method of :class:`helm.client.Helm`
+        :param counts: of autoscaled groups, by their names
+        :raises HelmError: there is no such chart
+        """
+        return functools.partial(
+            run,
+            self.release,
+            self.namespace,
+            self.runtime.charts.ensure(desired.chart),
+            overlays.for_helm(desired.values, desired.fingerprint),
+            patch=patches.wanted(
+                values.in_effect(desired.values), desired.chart.version, counts
+            ),
+        )
 
     # The Secret
 

@@ -169,11 +169,10 @@ def _check_growth(
     waiting = upgrade_steps.waiting(stored.plan if stored else None)
     items = values.items_by_name(applied)
     for group in rows_now.known_as(items).workers:
-        item = items.get(group.chart_name, {})
-        grows = group.count > int(item.get("machineCount", group.count))
-        if group.chart_name in waiting:
+        if group.uuid != nodegroup.uuid or group.chart_name in waiting:
             continue
-        if group.uuid == nodegroup.uuid and grows:
+        item = items.get(group.chart_name, {})
+        if group.count > int(item.get("machineCount", group.count)):
             pinned = upgrade_rules.pinned(item, applied)
             kubelet = str(pinned.get("kubernetesVersion") or "")
             newest = upgrade_rules.control_plane_version(applied)
@@ -208,7 +207,10 @@ def _look_up(
         if needed:
             raise
         return (), ""
-    group = _group_of(observed, operation, nodegroup)
+    named = {each.uuid: each for each in observed.rows.groups}
+    group = named.get(nodegroup.uuid) or rows.group(
+        nodegroup, operation.release
+    )
     live = (
         observed.view.control_plane
         if group.control_plane
@@ -223,18 +225,6 @@ def _look_up(
         else (),
         _autoscaled(observed.view, group),
     )
-
-
-def _group_of(
-    observed: releases.Observed,
-    operation: operations.Operation,
-    nodegroup: rows.NodeGroup,
-) -> requested_groups.Group:
-    """Return the group with its new count and the name of its objects."""
-    for group in observed.rows.groups:
-        if group.uuid == nodegroup.uuid:
-            return dataclasses.replace(group, count=nodegroup.node_count)
-    return rows.group(nodegroup, operation.release)
 
 
 def _autoscaled(objects: view.View, group: requested_groups.Group) -> str:

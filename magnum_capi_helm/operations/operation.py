@@ -118,10 +118,9 @@ class Operation(releases.Release):
             if always or stored.differs(planned):
                 with self.runtime.turns.turn():
                     template_guard.check(self, planned, rows_then, revisions)
-        except errors.WouldReplace:
-            raise
         except errors.CapiHelmError as error:
-            if not isinstance(error, releases.ABSENT) and not error.retriable:
+            later = error.retriable or isinstance(error, releases.ABSENT)
+            if not later or isinstance(error, errors.WouldReplace):
                 raise
             text = str(error)
         else:

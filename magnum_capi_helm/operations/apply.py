@@ -105,7 +105,7 @@ def _to_release(
     # ways.
     harmful = any(each.harmful for each in revisions)
     if revisions and (not changed or migrated or harmful):
-        repairs.repair(held)
+        repairs.repair(held, held.revisions())
     return True
 
 
@@ -140,4 +140,4 @@ def repair(held: holding.Held) -> None:
     revisions = held.revisions()
     desired = held.read_stored(revisions).accepted()
     template_guard.check_current(held, desired, revisions)
-    repairs.repair(held)
+    repairs.repair(held, revisions)

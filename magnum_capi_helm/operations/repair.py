@@ -44,16 +44,16 @@ _GROUPS_AND_ADDONS = (
 _Manifest: TypeAlias = dict[tuple[kinds.Kind, str], client.Object]
 
 
-def repair(held: holding.Held) -> None:
+def repair(held: holding.Held, revisions: releases.Revisions) -> None:
     """Make live objects equal to the manifest of the newest revision.
 
     It does nothing if that revision is not deployed, or names other versions
     than it is written in: then helm has to run first. Nor does it without the
     Cluster object: its machines would be new ones.
 
+    :param revisions: as they are now
     :raises CapiHelmError: it could not be done; to be tried again
     """
-    revisions = held.revisions()
     newest = revisions[-1] if revisions else None
     if newest is None or newest.status != "deployed":
         return

@@ -174,13 +174,15 @@ class RepairTest(RepairTestCase):
             f"{group}/{conversion.OLD}" for group, _ in conversion.TABLES
         }
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.33.0"})
-        repair.repair(held.release(self.row()))
+        release = held.release(self.row())
+        repair.repair(release, release.revisions())
         self.assertTrue(self.as_wanted())
 
     def test_without_the_cluster_object_nothing_is_made(self) -> None:
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
         self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        repair.repair(held.release(self.row()))
+        release = held.release(self.row())
+        repair.repair(release, release.revisions())
         self.assertEqual([], self.server.names(kinds.CONTROL_PLANE))
 
 

@@ -40,7 +40,6 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
@@ -401,9 +400,13 @@ def _change(
     outline = resolve_cluster.outline(
         cluster, desired.chart, release, desired.labels
     )
-    group = _changed_group(
-        cluster, outline.labels, new, after, before, {**item, **pending}
+    minimum, maximum = _bounds(after, before, {**item, **pending})
+    group = groups.outline(
+        new,
+        requested_labels.nodegroup_labels(cluster, outline.labels, new),
+        release,
     )
+    group = dataclasses.replace(group, minimum=minimum, maximum=maximum)
     made = values.node_group(outline, group)
     changed = dict(pending)
     if (after.minimum, after.maximum) != (before.minimum, before.maximum):
@@ -441,15 +444,12 @@ def _taints(made: topic.Values) -> topic.Values:
     return {"joinConfiguration": {"nodeRegistration": {"taints": taints}}}
 
 
-def _changed_group(
-    cluster: rows.Cluster,
-    cluster_labels: labels.Values,
-    row: rows.NodeGroup,
+def _bounds(
     after: requested_groups.Group,
     before: requested_groups.Group,
     item: topic.Values,
-) -> cluster_spec.NodeGroup:
-    """Return the group, as far as an update concerns it.
+) -> tuple[int, int | None]:
+    """Return the bounds of a group after an update.
 
     A bound that the user left alone stays as it is in the values: a label may
     have set it, and the row does not show that.
@@ -459,8 +459,4 @@ def _changed_group(
         minimum = item.get("machineCountMin") or minimum
     if maximum == before.maximum:
         maximum = item.get("machineCountMax") or maximum
-    group_labels = requested_labels.nodegroup_labels(
-        cluster, cluster_labels, row
-    )
-    group = groups.outline(row, group_labels, cluster.stack_id)
-    return dataclasses.replace(group, minimum=minimum, maximum=maximum)
+    return minimum, maximum

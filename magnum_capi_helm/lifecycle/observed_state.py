@@ -26,10 +26,10 @@ from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import drift
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import cluster as cluster_status
-from magnum_capi_helm.status import drift
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view

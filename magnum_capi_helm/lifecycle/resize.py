@@ -39,6 +39,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import holding
+from magnum_capi_helm.operations import machine_choice
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
@@ -46,7 +47,6 @@ from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import quota
 from magnum_capi_helm.resolve import requested_labels
-from magnum_capi_helm.status import machine_choice
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)

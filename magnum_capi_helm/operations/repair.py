@@ -25,9 +25,9 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import converting
+from magnum_capi_helm.operations import drift
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
-from magnum_capi_helm.status import drift
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)

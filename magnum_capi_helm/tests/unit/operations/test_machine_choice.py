@@ -11,7 +11,7 @@ from oslotest import base
 
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.status import machine_choice
+from magnum_capi_helm.operations import machine_choice
 from magnum_capi_helm.status import view
 
 _GONE = "2026-01-01T00:00:00Z"

@@ -9,7 +9,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.status import drift
+from magnum_capi_helm.operations import drift
 from magnum_capi_helm.status import view
 
 _SCOPE = ("magnum-p", "k1")

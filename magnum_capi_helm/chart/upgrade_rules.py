@@ -88,7 +88,7 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
     if nodes.fits(kubelet, control_plane):
         return
     raise errors.NotSupported(
-        "upgrade or delete the nodegroup with an image of its own first: a "
+        "upgrade or delete the nodegroup that keeps its image first: a "
         "control plane works with nodes of its own minor version of "
         f"Kubernetes or up to {nodes.SKEW} older ones. Nodegroup "
         f"{errors.shown(name)} has v{_bare(kubelet)}, and the control "

@@ -19,12 +19,30 @@ from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
+
+
+def check_alone(
+    held: holding.Held, comparison: release_change.Comparison
+) -> None:
+    """Refuse an upgrade of the control plane that replaces workers, too.
+
+    :raises NotSupported: chart, labels or options change their machines
+    """
+    before, after = comparison.before, comparison.after
+    remade = {*template_guard.replaced(held.release, before, after)}
+    if workers := remade - {names.CONTROL_PLANE}:
+        raise errors.NotSupported(
+            "nodegroup: upgrade the whole cluster, without --nodegroup, since "
+            "chart, labels or options change the machines of workers as well. "
+            f"They are those of {', '.join(sorted(workers))}"
+        )
 
 
 def divide(

@@ -69,7 +69,8 @@ def upgrade(
     :param template: the row of the new template
     :param batch: machines of a worker group that roll at once; None: 1
     :param nodegroup: default-worker, which Magnum sends if the user names
-        none, stands for the whole cluster
+        none, stands for the whole cluster, default-master for the control
+        plane alone
     :raises NotSupported: it was refused; the rows are as they were
     """
     deadline = time.monotonic() + _ALL
@@ -144,12 +145,6 @@ def _plan(
     batch: int | None,
     nodegroup: rows.NodeGroup,
 ) -> upgrade_plan.Upgrade:
-    if nodegroup is not None and nodegroup.role == "master":
-        raise errors.NotSupported(
-            "nodegroup: the control plane can't be upgraded alone by this "
-            "version of the driver; upgrade the whole cluster, without "
-            f"--nodegroup. It is {errors.shown(nodegroup.name)}"
-        )
     current = release_change.read(held)
     if values.is_hibernated(current.desired.values):
         # Addons would wait for nodes.
@@ -159,7 +154,10 @@ def _plan(
         )
     cloud = catalogue.Cloud(held.session())
     if nodegroup is None or nodegroup.is_default:
-        return upgrade_plan.plan_cluster(current, template, cloud, batch)
+        alone = nodegroup is not None and nodegroup.role == "master"
+        return upgrade_plan.plan_cluster(
+            current, template, cloud, batch, alone=alone
+        )
     for each in current.existing:
         if each.uuid == nodegroup.uuid:
             return upgrade_plan.plan_nodegroup(current, each, cloud, batch)
@@ -186,6 +184,8 @@ def _checked(
             held.runtime.management, *held.scope, held.object_labels
         )
     comparison = release_change.compare(held, draft)
+    if plan.alone:
+        staged_upgrade.check_alone(held, comparison)
     template_guard.check_objects(
         held, draft, plan.current.rows, comparison.before, comparison.after
     )

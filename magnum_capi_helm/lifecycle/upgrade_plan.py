@@ -3,7 +3,8 @@
 """Upgrade an upgrade: the new desired state of a cluster. Nothing is written.
 
 1. Choose the nodegroups that are remade: the default groups, and those that
-   have the image of the old template; or the one group that was named.
+   have the image of the old template; or the one group that was named, which
+   may be the control plane.
 2. Copy their rows with the new template, image and flavor.
 3. Look up everything that these rows name, as a create does.
 4. Keep what a living cluster can't change.
@@ -15,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 import copy
 import dataclasses
 import types
@@ -31,6 +32,7 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.model import versions
@@ -68,6 +70,7 @@ class Upgrade:
     :param cluster: with the groups that are remade alone
     :param built: the values of the whole cluster; None: the control plane is
         not remade
+    :param alone: the control plane alone is remade
     """
 
     current: release_change.Current
@@ -75,6 +78,7 @@ class Upgrade:
     cluster: cluster_spec.Cluster
     built: topic.Values | None
     batch: int | None
+    alone: bool = False
 
     def missing_server_groups(self) -> dict[str, str]:
         """Return the policies of server groups to make, by nodegroup."""
@@ -94,8 +98,11 @@ class Upgrade:
         )
 
     @property
-    def _has_other_chart(self) -> bool:
-        return self.cluster.chart.version != self.current.desired.chart.version
+    def _may_replace(self) -> frozenset[str] | None:
+        """The groups whose machines may be replaced; None: all."""
+        old = self.current.desired.chart.version
+        has_other_chart = self.cluster.chart.version != old
+        return None if has_other_chart and not self.alone else self.remade
 
     def desired(self) -> desired_state.DesiredState:
         """Return the new desired state.
@@ -112,7 +119,7 @@ class Upgrade:
             new,
             fingerprint(self.current.rows, moves),
             self.change.back,
-            None if self._has_other_chart else self.remade,
+            self._may_replace,
             # Of one group alone, the others' machines keep their build.
             digest="" if self.built else self.current.desired.digest,
             labels=self.change.labels,
@@ -180,21 +187,26 @@ def plan_cluster(
     template: Any,
     cloud: catalogue.Cloud,
     batch: int | None = None,
+    *,
+    alone: bool = False,
 ) -> Upgrade:
     """Upgrade the upgrade of a whole cluster to a template.
 
+    :param alone: upgrade the control plane alone
     :raises CapiHelmError: it can't be upgraded like this
     """
     upgrade_rules.check_template(
         template.driver, template.coe, template.server_type, template.name
     )
     resolve_cluster.check_template(template)
-    change = _change_template(current, template)
+    change = _change_template(current, template, alone)
     requested_labels.check_unknown_of_template(change.row)
     cluster, built = _resolve(current, change.row, cloud)
     _check_versions(current, cluster)
     _check_unchanged_groups(current, cluster)
-    return Upgrade(current, change, cluster, built=built, batch=batch)
+    return Upgrade(
+        current, change, cluster, built=built, batch=batch, alone=alone
+    )
 
 
 def build_values(
@@ -371,19 +383,53 @@ def _check_unchanged_groups(
 
 
 def _change_template(
-    current: release_change.Current, template: Any
+    current: release_change.Current, template: Any, alone: bool
 ) -> RowChange:
-    """Change the default groups, and those with the old template's image."""
-    old = current.row.cluster_template
+    """Change the default groups, and those with the old template's image.
+
+    After an upgrade of the control plane alone, default-worker has the image
+    of the template before.
+
+    :param alone: change the control plane alone
+    """
+    old, members = current.row.cluster_template, current.existing
+    workers = [each for each in members if each.role != _MASTER]
+    defaults = {each.image_id for each in workers if each.is_default}
+    inherited = {None, old.image_id, *defaults}
+    if alone:
+        _check_flavor(workers, old, template)
+        remade = [each for each in members if each.role == _MASTER]
+    else:
+        remade = [
+            each
+            for each in members
+            if each.is_default or each.image_id in inherited
+        ]
     changes = {
         each.uuid: {
             "image_id": template.image_id,
             "flavor_id": _flavor(each, old, template),
         }
-        for each in current.existing
-        if each.is_default or each.image_id in (None, old.image_id)
+        for each in remade
     }
     return _row_change(current, template, changes)
+
+
+def _check_flavor(
+    workers: Sequence[rows.NodeGroup], old: Any, new: Any
+) -> None:
+    """Refuse another flavor for workers that stay.
+
+    The upgrade that replaces them could not tell that they inherit it.
+    """
+    inherits = any(each.flavor_id in (None, old.flavor_id) for each in workers)
+    if inherits and new.flavor_id != old.flavor_id:
+        raise errors.NotSupported(
+            "flavor_id: choose a template with the flavor of the cluster's "
+            "template, or upgrade the whole cluster, without --nodegroup. It "
+            f"is {errors.shown(new.flavor_id)}, and the cluster's template "
+            f"has {errors.shown(old.flavor_id)}"
+        )
 
 
 def _change_nodegroup(

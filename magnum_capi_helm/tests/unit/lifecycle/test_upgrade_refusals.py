@@ -66,17 +66,6 @@ class RefusalTest(upgrading.UpgradeTestCase):
         for fields, text in _TEMPLATES:
             self.assertIn(text, self.refused(self.template(**fields)))
 
-    def test_the_control_plane_alone(self) -> None:
-        self.assertEqual(
-            "nodegroup: the control plane can't be upgraded alone by this "
-            "version of the driver; upgrade the whole cluster, without "
-            "--nodegroup. It is 'default-master'",
-            self.refused(
-                self.template(image_id="ubuntu-1.35"),
-                nodegroup="default-master",
-            ),
-        )
-
     def test_a_control_plane_that_kubeadm_would_refuse(self) -> None:
         conf.CONF.set_override("minimum_flavor_vcpus", 1, "capi_helm")
         self.assertIn(
@@ -186,7 +175,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
         # No chart takes so many versions of Kubernetes that three are passed.
         self.useFixture(fixtures.MockPatchObject(nodes, "SKEW", 1))
         self.assertEqual(
-            "upgrade or delete the nodegroup with an image of its own first: "
+            "upgrade or delete the nodegroup that keeps its image first: "
             "a control plane works with nodes of its own minor version of "
             "Kubernetes or up to 1 older ones. Nodegroup 'old' has v1.34.3, "
             "and the control plane gets v1.36.0",

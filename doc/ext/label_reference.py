@@ -57,6 +57,7 @@ _WITHOUT_VALUES = {
     "capi_helm_values_profiles": "as the values",
     "capi_management_cluster": "fixed",
     "upgrade_channel": "in place",
+    "upgrade_images": "in place",
     "volumes_policy": "in place",
 }
 

@@ -143,14 +143,19 @@ class Cloud:
                 f"the image has no property os_distro; set it. It is {name}: "
                 f"`openstack image set --property os_distro=ubuntu {image.id}`"
             )
-        version = (image.properties or {}).get("kube_version") or ""
-        return cluster_spec.Image(
-            id=str(image.id),
-            name=str(image.name),
-            kube_version=str(version).removeprefix("v"),
-            os_distro=str(image.os_distro),
-            min_disk=int(image.min_disk or 0),
-        )
+        return _image(image)
+
+    @_once
+    def public_images(self) -> tuple[cluster_spec.Image, ...]:
+        """Return the public images that are active and not hidden.
+
+        Glance hides hidden ones from those who don't ask for them.
+        """
+        with sessions.asking("public images"):
+            images = self._api("image").images(
+                visibility="public", status="active"
+            )
+            return tuple(_image(each) for each in images if each.os_distro)
 
     # Nova
 
@@ -367,6 +372,18 @@ class Cloud:
             for resource, (limit, in_use) in pairs.items()
             if limit is not None
         }
+
+
+def _image(answer: Any) -> cluster_spec.Image:
+    version = (answer.properties or {}).get("kube_version") or ""
+    return cluster_spec.Image(
+        id=str(answer.id),
+        name=str(answer.name),
+        kube_version=str(version).removeprefix("v"),
+        os_distro=str(answer.os_distro),
+        min_disk=int(answer.min_disk or 0),
+        architecture=str(answer.architecture or ""),
+    )
 
 
 def _search(

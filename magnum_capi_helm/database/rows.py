@@ -177,6 +177,20 @@ def wants(
     )
 
 
+def template_images(project: str) -> list[str]:
+    """Read the images of the driver's templates that users of a project see.
+
+    :param project: its ID
+    :returns: UUIDs or names
+    """
+    return [
+        each.image_id
+        for each in objects.ClusterTemplate.list(everywhere())
+        if each.driver == names.DRIVER
+        and (each.project_id == project or (each.public and not each.hidden))
+    ]
+
+
 def all_groups(cluster: Cluster) -> list[NodeGroup]:
     """Read the rows of all groups, also of those that an admin added."""
     return list(

@@ -41,7 +41,23 @@ CHANNEL = UPGRADES.text(
     "to the newest public template with the same label. An empty value opts "
     "a cluster out.",
 )
-
+_UPGRADE_IMAGE = re.compile(r"v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?=[^,\s]+")
+UPGRADE_IMAGES: labels.Label[tuple[str, ...]] = UPGRADES.label(
+    "upgrade_images",
+    label_types.Listed(
+        "images",
+        _UPGRADE_IMAGE.fullmatch,
+        "VERSION=IMAGE, separated by commas, with a minor version of "
+        "Kubernetes and the UUID or name of its image",
+    ),
+    (),
+    details="an example is 1.34=ubuntu-v1.34.6; an image without the property "
+    "kube_version needs the whole version, as in 1.34.6=my-image",
+    help="Images of the minor versions that an upgrade to the template "
+    "passes. Default: images of other templates that the user sees, then "
+    "public images.",
+    scope=labels.Scope.TEMPLATE,
+)
 
 #: Annotation of the Cluster that says which profiles it was made with.
 PROFILES_ANNOTATION = "magnum.openstack.org/values-profiles"

@@ -49,6 +49,7 @@ class Image:
     :param kube_version: Kubernetes version without the leading ``v``
     :param os_distro: ``ubuntu``, ``debian``, ``rocky`` or ``flatcar``
     :param min_disk: GB that a disk made from it has at least
+    :param architecture: such as ``x86_64``; empty: not set
     """
 
     id: str
@@ -56,6 +57,7 @@ class Image:
     kube_version: str
     os_distro: str
     min_disk: int = 0
+    architecture: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

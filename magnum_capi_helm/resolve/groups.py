@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: ``os_distro`` of an image -> ``osDistro`` of the chart, which knows flatcar
 #: alone by its name: all others start by cloud-init.
-_DISTROS = {
+DISTROS = {
     "ubuntu": "ubuntu",
     "debian": "debian",
     "rocky": "rocky",
@@ -193,10 +193,10 @@ def _image(
     :raises InvalidInput: it has none, or not those that the user expects
     """
     name = errors.shown(image.name)
-    if image.os_distro not in _DISTROS:
+    if image.os_distro not in DISTROS:
         raise errors.InvalidInput(
             "image_id: choose an image whose os_distro is one of "
-            f"{', '.join(_DISTROS)}. Image {name} has "
+            f"{', '.join(DISTROS)}. Image {name} has "
             f"{errors.shown(image.os_distro)}"
         )
     tag = group_labels[nodes.KUBE_TAG]
@@ -221,7 +221,7 @@ def _image(
             f"image {name} has v{version}",
         )
     return dataclasses.replace(
-        image, kube_version=version, os_distro=_DISTROS[image.os_distro]
+        image, kube_version=version, os_distro=DISTROS[image.os_distro]
     )
 
 

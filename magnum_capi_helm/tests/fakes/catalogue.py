@@ -30,6 +30,7 @@ def image(name: str, **properties: Any) -> dict[str, Any]:
         "id": str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
         "name": name,
         "status": "active",
+        "visibility": "public",
         **{key: value for key, value in wanted.items() if value is not None},
     }
 
@@ -71,12 +72,16 @@ class FakeImages:
                     return each
             context.status_code = 404
             return {}
-        names = request.qs.get("name")
+        filters = {"os_hidden": ["false"], **request.qs}
         return {
             "images": [
                 each
                 for each in self.images
-                if not names or each["name"] in names
+                if all(
+                    str(each.get(key, False)).lower() in filters.get(key, [])
+                    for key in ("name", "os_hidden", "status", "visibility")
+                    if key in filters
+                )
             ]
         }
 

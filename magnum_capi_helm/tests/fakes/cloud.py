@@ -26,6 +26,8 @@ class FakeCloud:
     images: dict[str, cluster_spec.Image] = dataclasses.field(
         default_factory=dict
     )
+    #: Names of those that are public.
+    public: tuple[str, ...] = ()
     flavors: dict[str, str | cluster_spec.Flavor] = dataclasses.field(
         default_factory=dict
     )
@@ -70,6 +72,10 @@ class FakeCloud:
             if ref in (name, image.id):
                 return image
         raise _absent("image", ref)
+
+    def public_images(self) -> tuple[cluster_spec.Image, ...]:
+        """As the real one."""
+        return tuple(self.images[each] for each in self.public)
 
     def flavor(self, ref: str) -> cluster_spec.Flavor:
         """As the real one; a mere name is a flavor that is large enough."""

@@ -30,6 +30,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
         "capi_management_cluster",
         "kube_tag",
         "upgrade_channel",
+        "upgrade_images",
     ),
     "It configures software in the machines of the control plane.": (
         "admission_control_disabled_list",

@@ -75,6 +75,23 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.openstack.images = [openstack.image("large", min_disk=40)]
         self.assertEqual(40, self.cloud.image("large").min_disk)
 
+    def test_public_images_that_are_active_and_not_hidden(self) -> None:
+        image = openstack.image
+        self.openstack.images = [
+            image("good", architecture="x86_64", min_disk=10),
+            image("shared", visibility="shared"),
+            image("community", visibility="community"),
+            image("private", visibility="private"),
+            image("hidden", os_hidden=True),
+            image("saving", status="saving"),
+            image("bare", os_distro=None),
+        ]
+        identity = self.openstack.images[0]["id"]
+        expected = cluster_spec.Image(
+            identity, "good", "1.34.2", "ubuntu", 10, "x86_64"
+        )
+        self.assertEqual((expected,), self.cloud.public_images())
+
     def test_a_keypair_of_the_user_and_of_somebody_else(self) -> None:
         keys = self.openstack.keypairs.keys
         keys["somebody", "mine"] = "ssh-rsa BBBB theirs"

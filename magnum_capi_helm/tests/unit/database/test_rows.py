@@ -7,6 +7,7 @@ from __future__ import annotations
 import types
 
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
@@ -43,6 +44,20 @@ class ReadTest(base.FlowTestCase):
         self.assertEqual(
             (("", "yes", ""),), rows.group(group, base.RELEASE).node_taints
         )
+
+    def test_images_of_the_templates_that_a_project_sees(self) -> None:
+        others = {"project_id": "theirs"}
+        for image, fields in (
+            ("own", {}),
+            ("own-hidden", {"hidden": True}),
+            ("public", {**others, "public": True}),
+            ("private", others),
+            ("hidden", {**others, "public": True, "hidden": True}),
+            ("of-heat", {"driver": "k8s_fedora_coreos_v1"}),
+        ):
+            self.template(image_id=image, **fields)
+        seen = rows.template_images(openstack.PROJECT)
+        self.assertEqual(["own", "own-hidden", "public"], sorted(seen))
 
     def test_which_groups_are_part_of_a_cluster(self) -> None:
         row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")

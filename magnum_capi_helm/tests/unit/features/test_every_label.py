@@ -23,6 +23,7 @@ WITHOUT_VALUES = {
     "capi_helm_nodegroup_profiles",
     "capi_management_cluster",
     "upgrade_channel",
+    "upgrade_images",
     "volumes_policy",
 }
 
@@ -105,6 +106,7 @@ class EveryLabelTest(base.BaseTestCase):
                 "capi_helm_chart_version",
                 "capi_helm_values_profiles",
                 "capi_management_cluster",
+                "upgrade_images",
             ],
             [
                 label.name

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images of the minor versions that an upgrade passes.
+
+The first of these sources that has a minor version gives its newest image:
+
+1. the label ``upgrade_images`` of the new template;
+2. templates of this driver that the user sees;
+3. public, active images that are not hidden.
+
+An image that somebody has shared, or a community image, is never taken by
+itself: its owner could change nodes of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import contextlib
+import dataclasses
+from typing import TYPE_CHECKING
+
+from magnum_capi_helm.features import template
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.resolve import groups
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.cloud import catalogue
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """The images that are wanted.
+
+    :param minors: minor versions of Kubernetes
+    :param like: the image whose distribution and architecture they have
+    :param room: GB of the smallest disk
+    """
+
+    minors: Collection[int]
+    like: cluster_spec.Image
+    room: int
+
+    def fits(self, image: cluster_spec.Image) -> bool:
+        """Return whether machines can be made of an image, as of ``like``."""
+        distribution = groups.DISTROS.get(image.os_distro)
+        return (
+            distribution == self.like.os_distro
+            and image.architecture == self.like.architecture
+            and image.min_disk <= self.room
+        )
+
+    @property
+    def rule(self) -> str:
+        """The properties of a fitting image, in words."""
+        name = self.like.architecture
+        return (
+            f"os_distro {self.like.os_distro}, "
+            f"{f'architecture {name}' if name else 'no architecture'} and "
+            f"min_disk up to {self.room}"
+        )
+
+
+def choose(
+    wanted: Wanted,
+    given: Iterable[str],
+    templates: Iterable[str],
+    cloud: catalogue.Cloud,
+) -> Mapping[int, cluster_spec.Image]:
+    """Return an image for each minor version.
+
+    :param given: items of the label
+    :param templates: images of templates, by UUID or name
+    :raises InvalidInput: an item of the label does not fit
+    :raises NotSupported: naming all minor versions without an image
+    """
+    chosen = _given(wanted, given, cloud)
+    sources: tuple[Callable[[], Iterable[cluster_spec.Image]], ...] = (
+        lambda: _of_templates(templates, cloud),
+        cloud.public_images,
+    )
+    for source in sources:
+        missing = {*wanted.minors} - chosen.keys()
+        if missing:
+            chosen |= _newest(wanted, missing, source())
+    if missing := sorted({*wanted.minors} - chosen.keys()):
+        raise errors.NotSupported(
+            "there is no image for a minor version of Kubernetes on the way: "
+            "ask your operator for a public image of each, or for the label "
+            f"{template.UPGRADE_IMAGES.name} in the template. There is none "
+            f"for Kubernetes {' and '.join(f'1.{each}' for each in missing)}, "
+            "with kube_version "
+            f"{' and '.join(f'v1.{each}.x' for each in missing)}, "
+            f"{wanted.rule}"
+        )
+    return chosen
+
+
+def _given(
+    wanted: Wanted, given: Iterable[str], cloud: catalogue.Cloud
+) -> dict[int, cluster_spec.Image]:
+    """Return the images of the label.
+
+    An image without ``kube_version`` needs an item with the whole version.
+    """
+    chosen, name = {}, template.UPGRADE_IMAGES.name
+    for item in given:
+        key, _, ref = item.partition("=")
+        version = versions.number(key) or versions.number(f"{key}.0")
+        if not version or version[1] not in wanted.minors:
+            continue
+        with errors.in_field(f"label {name}"):
+            image = cloud.image(ref)
+        image = dataclasses.replace(
+            image, kube_version=image.kube_version or key.removeprefix("v")
+        )
+        number = versions.number(image.kube_version)
+        if not number or number[:2] != version[:2] or not wanted.fits(image):
+            raise errors.InvalidInput(
+                f"label {name}: give images of the minor version before =, "
+                "which fit the template's image. It is "
+                f"{errors.shown(item)}: the image has kube_version "
+                f"v{image.kube_version}, os_distro {image.os_distro}, "
+                f"architecture {image.architecture or 'not set'} and min_disk "
+                f"{image.min_disk}; wanted are {wanted.rule}"
+            )
+        chosen[version[1]] = image
+    return chosen
+
+
+def _of_templates(
+    refs: Iterable[str], cloud: catalogue.Cloud
+) -> Iterator[cluster_spec.Image]:
+    for ref in dict.fromkeys(refs):
+        # The image of an old template may be deleted.
+        with contextlib.suppress(errors.InvalidInput):
+            yield cloud.image(ref)
+
+
+def _newest(
+    wanted: Wanted,
+    minors: Collection[int],
+    images: Iterable[cluster_spec.Image],
+) -> dict[int, cluster_spec.Image]:
+    """Return the image with the newest patch of each minor version."""
+    found: dict[int, tuple[versions.Number, cluster_spec.Image]] = {}
+    for image in filter(wanted.fits, images):
+        number = versions.number(image.kube_version)
+        # A pre-release is for those who name it.
+        if not number or number[1] not in minors or "-" in image.kube_version:
+            continue
+        before = found.get(number[1])
+        if before is None or number > before[0]:
+            found[number[1]] = number, image
+    return {minor: image for minor, (_, image) in found.items()}

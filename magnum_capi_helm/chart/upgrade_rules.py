@@ -29,6 +29,8 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 
 _COE = "kubernetes"
+#: Minor version of Kubernetes with etcd 3.6.
+_ETCD_3_6 = 34
 
 
 def check_template(
@@ -52,7 +54,7 @@ def check_template(
 
 
 def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
-    """Refuse an older Kubernetes, and one that skips a minor version.
+    """Refuse an older Kubernetes.
 
     :param old: empty: not known
     :param nodegroup: Magnum's name of the group whose versions they are;
@@ -63,21 +65,22 @@ def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
         what = "a nodegroup"
         it = f"Nodegroup {errors.shown(nodegroup)}"
     before, after = versions.number(old), versions.number(new)
-    if before is None or after is None:
-        return
-    if after < before:
+    if before and after and after < before:
         raise errors.NotSupported(
             f"{what} can't go back to an older Kubernetes: choose a template "
             f"whose image has the version that it runs, or a later one. {it} "
             f"runs v{_bare(old)}, and the new image has v{_bare(new)}"
         )
-    if after[:2] > (before[0], before[1] + 1):
-        raise errors.NotSupported(
-            f"{what} can't skip a minor version of Kubernetes: choose a "
-            "template whose image has the same minor version or the next "
-            f"one. {it} runs v{_bare(old)}, and the new image has "
-            f"v{_bare(new)}"
-        )
+
+
+def brings_etcd_3_6(old: str, new: str) -> bool:
+    """Return whether kubeadm replaces etcd 3.5 by 3.6 on the way.
+
+    The default of Kubernetes 1.34 is 3.6 (``constants.go`` of kubeadm). etcd's
+    maintainers want 3.5.26 before: a removed member can come back otherwise.
+    """
+    before, after = versions.number(old), versions.number(new)
+    return bool(before and after and before[1] < _ETCD_3_6 <= after[1])
 
 
 def check_kept(name: str, kubelet: str, control_plane: str) -> None:
@@ -141,17 +144,67 @@ def check_pair(
 
     :param advice: what to do about it
     """
+    if outside := _outside(chart, kubernetes):
+        raise errors.NotSupported(
+            "the chart is not made for the Kubernetes of the image: "
+            f"{advice}. {outside}, and the image has v{_bare(kubernetes)}"
+        )
+
+
+def chart_of_hop(new: str, old: str, kubernetes: str) -> str:
+    """Return the version of the chart that takes a version on the way.
+
+    :param new: preferred
+    :param old: of the cluster
+    """
+    outside = [_outside(each, kubernetes) for each in (new, old)]
+    if all(outside):
+        raise errors.NotSupported(
+            "no chart takes a Kubernetes version on the way: choose a "
+            "template with another label capi_helm_chart_version first. "
+            f"{outside[0]}, {outside[1].replace('C', 'c', 1)}, and the "
+            f"version is v{_bare(kubernetes)}"
+        )
+    return old if outside[0] else new
+
+
+def _outside(chart: str, kubernetes: str) -> str:
+    """Return the versions that a chart takes, if this is none of them."""
     release, version = versions.find_tested(chart), versions.number(kubernetes)
     if release is None or version is None:
-        return
+        return ""
     first, last = release.kubernetes
     if _minor(first) <= version[1] <= _minor(last):
+        return ""
+    return f"Chart {chart} takes {first} to {last}"
+
+
+#: First minor version of Kubernetes -> the first versions of Cluster API that
+#: support it, a patch of each minor version (its book, "Kubernetes version
+#: support"). Older ones set a feature gate that Kubernetes 1.36 has not.
+_CLUSTER_API = {36: ("1.12.8", "1.13.1")}
+
+
+def cluster_api_for(kubernetes: str) -> tuple[str, ...]:
+    """Return the oldest versions of Cluster API that support a version."""
+    version = versions.number(kubernetes)
+    fitting = [each for each in _CLUSTER_API if version and version[1] >= each]
+    return _CLUSTER_API[max(fitting)] if fitting else ()
+
+
+def check_cluster_api(installed: str, kubernetes: str) -> None:
+    """Refuse a version of Kubernetes that Cluster API does not support."""
+    have, needed = versions.number(installed), cluster_api_for(kubernetes)
+    oldest = [each for each in map(versions.number, needed) if each]
+    if not have or not oldest or have[:2] > oldest[-1][:2]:
         return
-    raise errors.NotSupported(
-        f"the chart is not made for the Kubernetes of the image: {advice}. "
-        f"Chart {chart} takes {first} to {last}, and the image has "
-        f"v{_bare(kubernetes)}"
-    )
+    if not any(e[:2] == have[:2] and have >= e for e in oldest):
+        raise errors.NotSupported(
+            "the management cluster's Cluster API is too old for the "
+            "Kubernetes of an image: ask the operator to upgrade it. It is "
+            f"{installed}, and Kubernetes v{_bare(kubernetes)} needs "
+            f"{errors.one_of(needed)}"
+        )
 
 
 def check_encryption(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:

@@ -7,117 +7,280 @@ group away at once, and make no new one before the control plane is done
 (``MachineSetPreflightChecks``: ``ControlPlaneIsStable`` and
 ``KubeadmVersionSkew`` in ``machineset_preflight.go``).
 
-In the step of the control plane, node groups keep their image and version.
+The control plane takes one minor version of Kubernetes after the other, as its
+webhook wants it (``validateVersion`` in ``kubeadm_control_plane.go``). Workers
+take the last one at once. They get another step only where they would be older
+than Kubernetes allows (its version skew policy). In steps of the control
+plane, node groups keep their image and version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import copy
 import dataclasses
 from typing import Any, NamedTuple
 
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import plan
 
+_GROUPS = "nodeGroups"
+#: Keys of the values with version and image of machines.
+_MACHINE = ("kubernetesVersion", "machineImageId")
 
-class Stage(NamedTuple):
-    """What one step brings.
+#: The path of a leaf of the values, and its new value; none: it has to go.
+Change = Sequence[Any]
 
-    :ivar control_plane: whether the control plane gets it, or workers
-    :ivar version: of Kubernetes, such as 1.35.1
+
+def route(
+    control_plane: int, target: int, workers: int | None
+) -> list[tuple[bool, int]]:
+    """Return the steps from one minor version of Kubernetes to another.
+
+    :param control_plane: minor version of the control plane so far
+    :param workers: the oldest of the workers that follow; None: none do
+    :returns: for each step whether the control plane takes it, or workers,
+        and the minor version that they get
+    """
+    steps = []
+    for minor in range(control_plane + 1, target + 1) or (target,):
+        if workers is not None and minor - workers > nodes.SKEW:
+            workers = minor - 1
+            steps.append((False, workers))
+        steps.append((True, minor))
+    if workers is not None:
+        steps.append((False, target))
+    return steps
+
+
+class Hop(NamedTuple):
+    """A step that is planned.
+
+    :ivar control_plane: whether it replaces the control plane, or workers
+    :ivar chart: with which helm takes the step
     """
 
     control_plane: bool
+    image: cluster_spec.Image
+    chart: cluster_spec.Chart
+
+
+class Stage(NamedTuple):
+    """A step that was accepted: plain data.
+
+    :ivar control_plane: whether it replaces the control plane
+    :ivar workers: whether it replaces workers, and so ends with them
+    :ivar version: of Kubernetes, such as 1.35.1
+    :ivar chart: fields of :class:`cluster_spec.Chart`
+    :ivar changes: of the values of the step before
+    """
+
+    control_plane: bool
+    workers: bool
     version: str
+    chart: Mapping[str, str]
+    changes: Sequence[Change]
+
+    @property
+    def text(self) -> str:
+        """The step in words."""
+        roles = {"control plane": self.control_plane, "workers": self.workers}
+        who = " and ".join(filter(roles.get, roles))
+        return f"{who} to v{self.version}"
+
+    @property
+    def helm_chart(self) -> cluster_spec.Chart:
+        """The chart with which helm takes it."""
+        return cluster_spec.Chart(**self.chart)
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The node groups whose machines it replaces."""
+        paths = (path for path, *_ in self.changes if self.workers)
+        return frozenset(path[1] for path in paths if path[0] == _GROUPS)
+
+    @property
+    def may_replace(self) -> frozenset[str]:
+        """The chart's names of all groups whose machines it replaces."""
+        plane = {names.CONTROL_PLANE} if self.control_plane else frozenset()
+        return self.groups | plane
 
 
 @dataclasses.dataclass(frozen=True)
 class Upgrade(plan.Plan):
-    """An upgrade of a whole cluster.
+    """An upgrade of a whole cluster, or of its control plane.
 
     :param stages: as :class:`Stage`; JSON makes them lists
-    :param changes: as :func:`changes` returns them
     """
 
     KEY = "upgrade-steps.json.gz"
     NAME = "upgrade"
     WAY_BACK = (
         "An operator can roll it back before a control plane machine has the "
-        "newer Kubernetes"
+        "newer Kubernetes, or stop it in a step of the control plane"
     )
     EARLY = True
 
     stages: Sequence[Sequence[Any]]
-    changes: Mapping[str, Mapping[str, Any]]
 
     @property
     def steps(self) -> Sequence[plan.Step]:
         """The steps, in words."""
-        return [
-            plan.Step(
-                stage.control_plane,
-                f"{'control plane' if stage.control_plane else 'workers'} to "
-                f"v{stage.version}",
-            )
-            for stage in (Stage(*each) for each in self.stages)
-        ]
+        return [plan.Step(not e.workers, e.text) for e in self._from(0)]
 
-    def last_values(self, before: topic.Values) -> topic.Values:
-        """Return the values of the last step.
+    @property
+    def stage(self) -> Stage:
+        """The step that is next, or goes on."""
+        return self._from(self.step)[0]
 
-        :param before: of the step before it, as they are by now
+    @property
+    def later(self) -> Sequence[Stage]:
+        """The steps after that one."""
+        return self._from(self.step + 1)
+
+    def reached(self, versions: Collection[str]) -> Sequence[Stage]:
+        """Return the steps that the control plane has reached.
+
+        :param versions: of Kubernetes on its servers, without v
         """
-        result = copy.deepcopy(before)
-        for item in result["nodeGroups"]:
-            values.overlay(item, self.changes.get(item["name"], {}))
-        return result
+        begun = self.stage.version in versions
+        return self._from(0)[: self.step + begun]
+
+    def _from(self, step: int) -> list[Stage]:
+        return [Stage(*each) for each in self.stages[step:]]
 
 
 def changes(
-    first: topic.Values, final: topic.Values
-) -> dict[str, dict[str, Any]]:
-    """Return what the last step changes in items, by name of the group.
-
-    :returns: keys of an item with their values; None: the key has to go
-    """
-    old, new = (values.items_by_name(each) for each in (first, final))
-    return {name: _difference(old[name], new[name]) for name in new}
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[Change]:
+    """Return the leaves of values that differ; groups are known by name."""
+    return list(_differences(_keyed(before), _keyed(after), ()))
 
 
-def _difference(
-    old: Mapping[str, Any], new: Mapping[str, Any]
-) -> dict[str, Any]:
-    found = {}
+def _differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], path: tuple[str, ...]
+) -> Iterator[Change]:
     for key in {**old, **new}:
-        before, after = old.get(key), new.get(key)
-        if isinstance(before, Mapping) and isinstance(after, Mapping):
-            after = _difference(before, after)
-        if after != before and after != {}:
-            found[key] = after
-    return found
+        here, before, after = (*path, key), old.get(key), new.get(key)
+        if key not in new:
+            yield [here]
+        elif isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _differences(before, after, here)
+        elif key not in old or before != after:
+            # An explicit null removes a default of the chart.
+            yield [here, after]
 
 
-def first_values(
-    final: topic.Values, before: Mapping[str, Any]
+def applied(
+    before: Mapping[str, Any], changed: Iterable[Change]
 ) -> topic.Values:
-    """Return the values of the first step.
+    """Return values with changes; those of groups that are gone have none.
 
-    :param final: of the last step
-    :param before: of the cluster so far
+    :param before: as they are by now, with other counts and groups
     """
-    result = copy.deepcopy(final)
-    result["nodeGroups"] = [
-        upgrade_rules.pinned(item, before)
-        for item in values.items_by_name(before).values()
-    ]
+    result = _keyed(copy.deepcopy(before))
+    for path, *value in changed:
+        if path[0] == _GROUPS and path[1] not in result[_GROUPS]:
+            continue
+        inner = result
+        for key in path[:-1]:
+            inner = inner.setdefault(key, {})
+        inner.pop(path[-1], None)
+        if value:
+            inner[path[-1]] = topic.copied(value[0])
+    return {**result, _GROUPS: list(result[_GROUPS].values())}
+
+
+def _keyed(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {**content, _GROUPS: values.items_by_name(content)}
+
+
+def values_of_step(
+    hops: Sequence[Hop],
+    index: int,
+    before: Mapping[str, Any],
+    final: topic.Values,
+    workers: Collection[str],
+) -> topic.Values:
+    """Return the values of a step.
+
+    The last step of the control plane takes all values but those of node
+    groups; the steps before take version and image alone.
+
+    :param index: of the step
+    :param before: of the step before it
+    :param final: of the whole upgrade
+    :param workers: names of the node groups that follow
+    """
+    hop = hops[index]
+    if not any(each.control_plane for each in hops[index:]):
+        return final
+    if not hop.control_plane:
+        groups = values.items_by_name(final)
+        strategies = {e: groups[e].get("rolloutStrategy") for e in workers}
+        return _with_workers(before, hop.image, strategies)
+    if any(each.control_plane for each in hops[index + 1 :]):
+        return _with_control_plane(before, hop.image)
+    return copy.deepcopy({**final, _GROUPS: _pinned(before)})
+
+
+def _pinned(before: Mapping[str, Any]) -> list[topic.Values]:
+    items = values.items_by_name(before).values()
+    return [upgrade_rules.pinned(each, before) for each in items]
+
+
+def _machine(
+    before: Mapping[str, Any], image: cluster_spec.Image
+) -> topic.Values:
+    """Return settings with another image, by its ID, as all of 2.0 are."""
+    kept = {k: v for k, v in before.items() if k != "machineImage"}
+    machine = zip(_MACHINE, (image.kube_version, image.id), strict=True)
+    return {**kept, **dict(machine)}
+
+
+def _with_control_plane(
+    before: Mapping[str, Any], image: cluster_spec.Image
+) -> topic.Values:
+    result = copy.deepcopy({**before, _GROUPS: _pinned(before)})
+    plane = _machine(result.get("controlPlane") or {}, image)
+    return {**_machine(result, image), "controlPlane": plane}
+
+
+def _with_workers(
+    before: Mapping[str, Any],
+    image: cluster_spec.Image,
+    strategies: Mapping[str, Any],
+) -> topic.Values:
+    """Return the values with another image of some groups.
+
+    :param strategies: name of a group -> how Cluster API replaces its machines
+    """
+    result = copy.deepcopy({**before, _GROUPS: _pinned(before)})
+    for index, item in enumerate(result[_GROUPS]):
+        if item["name"] in strategies:
+            new = result[_GROUPS][index] = _machine(item, image)
+            topic.put(new, "rolloutStrategy", strategies[item["name"]])
     return result
 
 
 def waiting(stored: plan.Plan | None) -> Collection[str]:
     """Return the groups that wait for their step of an upgrade."""
-    if not isinstance(stored, Upgrade) or not stored.ends_early:
+    if not isinstance(stored, Upgrade):
         return ()
-    return stored.changes.keys()
+    return frozenset().union(*(each.groups for each in stored.later))
+
+
+def at_end(stored: plan.Plan | None, before: topic.Values) -> topic.Values:
+    """Return the values after the last step of an upgrade, if one goes on.
+
+    :param before: as they are by now
+    """
+    if isinstance(stored, Upgrade):
+        for each in (stored.stage, *stored.later):
+            before = applied(before, each.changes)
+    return before

@@ -27,6 +27,7 @@ from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import server_groups
@@ -343,9 +344,9 @@ def _new_item(
                 "nodegroup have that name on the management cluster; choose "
                 "another name"
             )
-    values.check_group(
-        resolve_cluster.living(cluster, outline, desired.values), group
-    )
+    # In an upgrade, the machines wait for the step that brings their version.
+    coming = upgrade_steps.at_end(stored.plan, desired.values)
+    values.check_group(resolve_cluster.living(cluster, outline, coming), group)
     quota.check_group(cloud, outline, group)
     item = values.node_group(outline, group)
     items = {**stored.requests.items, nodegroup.uuid: item}

@@ -450,7 +450,10 @@ def _fail_for_good(
     if not rows.failed(state.row.status) or not isinstance(
         error, releases.InterruptedCreateError
     ):
-        held.save_failed(state.nodegroups, errors.for_users(error))
+        reason = errors.for_users(error)
+        verdict = dataclasses.replace(state.verdict, reason=reason)
+        reason = plan_steps.with_step(state.view, verdict).reason
+        held.save_failed(state.nodegroups, reason)
 
 
 #: What is done under the Lease. ``_reconcile_held`` itself does what GONE,

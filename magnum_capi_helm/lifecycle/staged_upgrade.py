@@ -8,16 +8,20 @@ stored the desired state of the first step together with the plan.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 import dataclasses
 import time
 
+from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
@@ -25,6 +29,7 @@ from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.status import view
 
 
@@ -55,36 +60,99 @@ def divide(
 
     :param draft: with all that the upgrade changes
     :param comparison: of the draft
-    :returns: the draft and None, if not both roles get other machines, or if
-        a newer chart replaces workers together with the control plane
+    :returns: the draft and None, if there is but one step
     :raises HelmError: the chart does not accept the values
+    :raises NotSupported: a step before the last one would replace too much
     """
     before, after = comparison.before, comparison.after
     remade = {*template_guard.replaced(held.release, before, after)}
     workers = remade - {names.CONTROL_PLANE}
-    if plan.built is None or not workers or workers == remade:
+    if plan.built is None or not (
+        plan.passes_minors or (workers and workers != remade)
+    ):
         return draft, None
-    old = plan.current.desired.values
-    allowed = {names.CONTROL_PLANE}
+    stages = _stages(held, plan, draft, before)
+    if len(stages) == 1:
+        return draft, None
+    # The first step has begun: the request stores its desired state.
+    steps = upgrade_steps.Upgrade(stages=stages, machines=())
     first = dataclasses.replace(
         draft,
-        values=upgrade_steps.first_values(draft.values, old),
+        chart=steps.stage.helm_chart,
+        values=upgrade_steps.applied(
+            plan.current.desired.values, steps.stage.changes
+        ),
         steps_follow=True,
+        may_replace=None,
     )
-    if draft.may_replace:
-        permission = dataclasses.replace(
-            draft.may_replace, groups=frozenset(allowed)
+    revision, groups = plan.current.revision, steps.stage.may_replace
+    return first.permitting(revision, groups), steps
+
+
+def _stages(
+    held: holding.Held,
+    plan: upgrade_plan.Upgrade,
+    draft: desired_state.DesiredState,
+    before: helm_records.Release,
+) -> list[upgrade_steps.Stage]:
+    """Return the steps; those of the control plane leave workers alone.
+
+    If the last values of the control plane replace workers as well, it is one
+    step with theirs.
+    """
+    old, hops = plan.current.desired, plan.hops
+    chart, now, stages, both = old.chart, old.values, [], False
+    for index, hop in enumerate(hops):
+        new = upgrade_steps.values_of_step(
+            hops, index, now, draft.values, plan.workers
         )
-        first = dataclasses.replace(first, may_replace=permission)
-    after = release_change.compare(held, first).after
-    if {*template_guard.replaced(held.release, before, after)} - allowed:
-        return draft, None
-    version = plan.cluster.control_plane.image.kube_version
-    stages = [upgrade_steps.Stage(role, version) for role in (True, False)]
-    changes = upgrade_steps.changes(first.values, draft.values)
-    # The first step has begun: the request stores its desired state.
-    return first, upgrade_steps.Upgrade(
-        stages=stages, changes=changes, machines=()
+        if hop.chart != chart:
+            chart = hop.chart
+            new = _with_chart(plan.current, chart, new)
+        new = values.upgraded(new, old.values)
+        after = held.render(
+            dataclasses.replace(draft, chart=chart, values=new)
+        )
+        remade = {*template_guard.replaced(held.release, before, after)}
+        if hop.control_plane and remade - {names.CONTROL_PLANE}:
+            rest = [each.control_plane for each in hops[index + 1 :]]
+            if both := rest == [False]:
+                continue
+            raise _too_much(hop, remade)
+        changes = upgrade_steps.changes(now, new)
+        stage = upgrade_steps.Stage(
+            control_plane=hop.control_plane or both,
+            workers=not hop.control_plane,
+            version=hop.image.kube_version,
+            chart=dataclasses.asdict(chart),
+            changes=changes,
+        )
+        stages.append(stage)
+        now, before = new, dataclasses.replace(before, objects=after)
+    return stages
+
+
+def _with_chart(
+    current: release_change.Current,
+    chart: cluster_spec.Chart,
+    content: topic.Values,
+) -> topic.Values:
+    """Return values of a cluster that gets another version of the chart."""
+    rt, live = current.release.runtime, current.openstack_cluster
+    content = operator_files.mirrored(rt, chart, content)
+    old = current.desired.values
+    return upgrade_rules.keep_fields(content, old, chart.version, live)
+
+
+def _too_much(
+    hop: upgrade_steps.Hop, remade: Collection[str]
+) -> errors.NotSupported:
+    workers = ", ".join(sorted({*remade} - {names.CONTROL_PLANE}))
+    return errors.NotSupported(
+        "upgrade one minor version of Kubernetes at a time: the new chart "
+        "replaces workers in a step of the control plane as well. They are "
+        f"those of {workers}, in the step to v{hop.image.kube_version} with "
+        f"chart {hop.chart.version}"
     )
 
 
@@ -119,15 +187,20 @@ def begin(
     current = held.read_stored(revisions).desired_for(
         held.cluster, rows_now, revisions
     )
-    new = plan.last_values(current.values)
-    if new != current.values:
+    stage = plan.stage
+    new = upgrade_steps.applied(current.values, stage.changes)
+    chart = stage.helm_chart
+    if (chart, new) != (current.chart, current.values):
         changed = dataclasses.replace(
             current,
+            chart=chart,
+            # An empty one becomes that of the stored chart.
+            digest=current.digest if chart == current.chart else "",
             values=values.upgraded(new, current.values),
             since=time.time(),
         )
         revision = releases.last_deployed(revisions).version
-        held.store(changed.permitting(revision, plan.changes))
+        held.store(changed.permitting(revision, stage.may_replace))
     apply.to_release(held)
     return plan
 

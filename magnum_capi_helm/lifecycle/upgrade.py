@@ -33,6 +33,7 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import staged_upgrade
@@ -190,12 +191,22 @@ def _checked(
         held, draft, plan.current.rows, comparison.before, comparison.after
     )
     _log_kept_groups(held, plan, comparison)
-    release_change.dry_run(held, comparison.objects, "the template")
+    _log_etcd(held, plan)
+    objects = comparison.objects
+    if plan.passes_minors:
+        # The webhook compares with the version of now, and refuses to skip.
+        plane = kinds.CONTROL_PLANE.name
+        objects = tuple(each for each in objects if each["kind"] != plane)
+    release_change.dry_run(held, objects, "the template")
     if policies := plan.missing_server_groups():
         ids = held.make_server_groups(held.session(), policies)
         new = nodes.with_server_group_ids(draft.values, plan.cluster, ids)
         draft = dataclasses.replace(draft, values=new)
-    return staged_upgrade.divide(held, plan, draft, comparison)
+    first, steps = staged_upgrade.divide(held, plan, draft, comparison)
+    if plan.passes_minors:
+        objects = release_change.compare(held, first).objects
+        release_change.dry_run(held, objects, "the first step")
+    return first, steps
 
 
 def _log_kept_groups(
@@ -216,3 +227,17 @@ def _log_kept_groups(
             plan.cluster.chart.version,
             ", ".join(kept),
         )
+
+
+def _log_etcd(held: holding.Held, plan: upgrade_plan.Upgrade) -> None:
+    old, new = (
+        upgrade_rules.control_plane_version(each)
+        for each in (plan.current.desired.values, plan.built or {})
+    )
+    if upgrade_rules.brings_etcd_3_6(old, new):
+        text = (
+            "Upgrade of cluster %s: Kubernetes 1.34 replaces etcd 3.5 by 3.6; "
+            "look at the members of etcd first, since one that was removed "
+            "before 3.5.26 can come back"
+        )
+        LOG.warning(text, held.cluster.uuid)

@@ -8,8 +8,8 @@
 2. Copy their rows with the new template, image and flavor.
 3. Look up everything that these rows name, as a create does.
 4. Keep what a living cluster can't change.
-5. Refuse versions that can't be upgraded to, and groups that would be left
-   too far behind.
+5. Plan the steps (``upgrade_hops.py``). Refuse versions that can't be
+   upgraded to, and groups that would be left too far behind.
 6. Build the values. Groups that are not remade keep theirs.
 7. Remember how the release and the rows were, for a rollback.
 """
@@ -30,12 +30,12 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template as template_labels
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.lifecycle import upgrade_hops
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import operator_files
@@ -71,6 +71,7 @@ class Upgrade:
     :param built: the values of the whole cluster; None: the control plane is
         not remade
     :param alone: the control plane alone is remade
+    :param hops: the steps; of one group alone, none
     """
 
     current: release_change.Current
@@ -79,6 +80,12 @@ class Upgrade:
     built: topic.Values | None
     batch: int | None
     alone: bool = False
+    hops: upgrade_hops.Hops = ()
+
+    @property
+    def passes_minors(self) -> bool:
+        """Whether the steps have several versions of Kubernetes."""
+        return len({each.image.kube_version for each in self.hops}) > 1
 
     def missing_server_groups(self) -> dict[str, str]:
         """Return the policies of server groups to make, by nodegroup."""
@@ -90,12 +97,15 @@ class Upgrade:
         )
 
     @property
+    def workers(self) -> frozenset[str]:
+        """The chart's names of the node groups that are remade."""
+        return frozenset(each.name for each in self.cluster.node_groups)
+
+    @property
     def remade(self) -> frozenset[str]:
-        """The chart's names of the groups that are remade."""
-        workers = {each.name for each in self.cluster.node_groups}
-        return frozenset(
-            workers | {names.CONTROL_PLANE} if self.built else workers
-        )
+        """The chart's names of all groups that are remade."""
+        plane = {names.CONTROL_PLANE} if self.built else frozenset()
+        return self.workers | plane
 
     @property
     def _may_replace(self) -> frozenset[str] | None:
@@ -202,11 +212,8 @@ def plan_cluster(
     change = _change_template(current, template, alone)
     requested_labels.check_unknown_of_template(change.row)
     cluster, built = _resolve(current, change.row, cloud)
-    _check_versions(current, cluster)
-    _check_unchanged_groups(current, cluster)
-    return Upgrade(
-        current, change, cluster, built=built, batch=batch, alone=alone
-    )
+    hops = upgrade_hops.plan(current, cluster, cloud)
+    return Upgrade(current, change, cluster, built, batch, alone, hops)
 
 
 def build_values(
@@ -286,7 +293,7 @@ def plan_nodegroup(
         current, dataclasses.replace(outline, node_groups=(group,))
     )
     values.check_group(outline, cluster.node_groups[0])
-    _check_group_version(current, cluster.node_groups[0])
+    upgrade_hops.check_group_version(current, cluster.node_groups[0])
     return Upgrade(current, change, cluster, built=None, batch=batch)
 
 
@@ -326,57 +333,6 @@ def _with_lasting_names(
         ),
         node_groups=tuple(map(named, cluster.node_groups)),
     )
-
-
-# Versions
-
-
-def _check_versions(
-    current: release_change.Current, cluster: cluster_spec.Cluster
-) -> None:
-    """Refuse a step of Kubernetes, or one that the chart does not support."""
-    old = upgrade_rules.control_plane_version(current.desired.values)
-    new = cluster.control_plane.image.kube_version
-    upgrade_rules.check_kubernetes(old, new)
-    for group in cluster.node_groups:
-        _check_group_version(current, group)
-    chart = cluster.chart.version
-    if (current.desired.chart.version, old) != (chart, new):
-        upgrade_rules.check_pair(chart, new)
-
-
-def _check_group_version(
-    current: release_change.Current, group: cluster_spec.NodeGroup
-) -> None:
-    """Refuse an older version. A group may skip minor versions."""
-    item = current.items.get(group.name)
-    if item is None:
-        return
-    pinned = upgrade_rules.pinned(item, current.desired.values)
-    old = str(pinned.get("kubernetesVersion") or "")
-    new = group.image.kube_version
-    before, after = versions.number(old), versions.number(new)
-    if before and after and after < before:
-        upgrade_rules.check_kubernetes(old, new, group.magnum_name)
-
-
-def _check_unchanged_groups(
-    current: release_change.Current, cluster: cluster_spec.Cluster
-) -> None:
-    """Refuse a control plane that groups with their old image don't fit."""
-    remade = {each.name for each in cluster.node_groups}
-    image = cluster.control_plane.image
-    old = current.desired.values
-    for group in current.rows.workers:
-        item = current.items.get(group.chart_name)
-        if item is None or group.chart_name in remade:
-            continue
-        pinned = upgrade_rules.pinned(item, old)
-        kubelet = str(pinned.get("kubernetesVersion") or "")
-        upgrade_rules.check_kept(group.name, kubelet, image.kube_version)
-        upgrade_rules.check_distribution(
-            group.name, old, {"osDistro": image.os_distro}
-        )
 
 
 # Rows

@@ -14,7 +14,7 @@ itself: its owner could change nodes of others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 import contextlib
 import dataclasses
 from typing import TYPE_CHECKING
@@ -67,7 +67,7 @@ def choose(
     given: Iterable[str],
     templates: Iterable[str],
     cloud: catalogue.Cloud,
-) -> Mapping[int, cluster_spec.Image]:
+) -> dict[int, cluster_spec.Image]:
     """Return an image for each minor version.
 
     :param given: items of the label
@@ -81,18 +81,16 @@ def choose(
         cloud.public_images,
     )
     for source in sources:
-        missing = {*wanted.minors} - chosen.keys()
-        if missing:
+        if missing := {*wanted.minors} - chosen.keys():
             chosen |= _newest(wanted, missing, source())
-    if missing := sorted({*wanted.minors} - chosen.keys()):
+    if missing := {*wanted.minors} - chosen.keys():
+        lost = [f"1.{each}" for each in sorted(missing)]
         raise errors.NotSupported(
             "there is no image for a minor version of Kubernetes on the way: "
             "ask your operator for a public image of each, or for the label "
             f"{template.UPGRADE_IMAGES.name} in the template. There is none "
-            f"for Kubernetes {' and '.join(f'1.{each}' for each in missing)}, "
-            "with kube_version "
-            f"{' and '.join(f'v1.{each}.x' for each in missing)}, "
-            f"{wanted.rule}"
+            f"for Kubernetes {' and '.join(lost)}, with kube_version "
+            f"{' and '.join(f'v{each}.x' for each in lost)}, {wanted.rule}"
         )
     return chosen
 

@@ -57,6 +57,18 @@ def expiry_warning(objects: view.View) -> str:
     )
 
 
+def has_version(objects: view.View) -> bool:
+    """Return whether all machines of the control plane have its version.
+
+    Its counters can be those of the version before: Cluster API writes
+    ``observedGeneration`` even if it could not count. Its webhook compares
+    with the wanted version, so nothing else holds a step that comes too early.
+    """
+    wanted = view.spec_of(objects.control_plane).get("version")
+    machines = objects.control_plane_machines()
+    return all(view.spec_of(e).get("version") == wanted for e in machines)
+
+
 def due_machines(objects: view.View, control_plane: view.Object) -> list[str]:
     """Return the machines that Cluster API renews at once.
 

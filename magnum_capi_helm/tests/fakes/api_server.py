@@ -184,6 +184,7 @@ class ApiServer:
                 new["metadata"][field] = old["metadata"][field]
         new.update(apiVersion=old["apiVersion"], kind=old["kind"])
         webhooks.set_defaults(old, new)
+        webhooks.check_version(old, new)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if new == old:
             return _copied(old)

@@ -109,7 +109,9 @@ def render(
         *(
             each
             for group in values.get("nodeGroups") or []
-            for each in _group(made, group)
+            for each in _group(
+                made, group, values.get("nodeGroupDefaults") or {}
+            )
         ),
         *_addons(made, values),
         *_autoscaler(made, values),
@@ -203,13 +205,16 @@ def _control_plane(
     ]
 
 
-def _group(made: _Maker, group: dict[str, Any]) -> list[api_server.Object]:
+def _group(
+    made: _Maker, group: dict[str, Any], defaults: dict[str, Any]
+) -> list[api_server.Object]:
     machine = _machine(group, {})
     template = made.hashed(group["name"], machine)
     setup = [
         made.build.get(group["name"]),
         group.get("nodeLabels"),
         group.get("kubeadmConfigSpec"),
+        defaults.get("kubeadmConfigSpec"),
     ]
     config = made.hashed(group["name"], setup) if any(setup) else template
     spec: dict[str, Any] = {

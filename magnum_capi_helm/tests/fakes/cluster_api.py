@@ -65,6 +65,11 @@ class Machines:
             self.add(group, name)
         for machine in self.of(owner):
             self.start(machine)
+            if version := group["spec"].get("version"):
+                # As if another machine had come for it.
+                place = (self._namespace, machine["metadata"]["name"])
+                new = {"spec": {"version": version}}
+                self._server.patch(kinds.MACHINE, *place, new)
 
     def add(self, group: api_server.Object, name: str) -> None:
         """A group has one more, which has no node yet."""

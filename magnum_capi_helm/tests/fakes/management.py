@@ -24,6 +24,7 @@ from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import faults
+from magnum_capi_helm.tests.fakes import webhooks
 
 T = TypeVar("T")
 #: ``list`` within the class is its method.
@@ -274,7 +275,9 @@ class FakeManagement:
         """As the real one; a dry run is a verb of its own."""
         self._request("dry-run" if dry_run else "patch", kind, name)
         if dry_run:
-            return self.server.get(kind, namespace, name)
+            live = self.server.get(kind, namespace, name)
+            webhooks.check_version(live or {}, change)
+            return live
         return self.server.patch(kind, namespace, name, change)
 
     def delete(self, kind: kinds.Kind, namespace: str, name: str) -> None:

@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields that webhooks of Cluster API set when an object is written."""
+"""Webhooks of Cluster API: fields that they set, changes that they refuse."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import view
+
+
+def check_version(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Refuse a KubeadmControlPlane that skips a minor version.
+
+    ``validateVersion`` in ``kubeadm_control_plane.go``.
+    """
+    if old.get("kind") != "KubeadmControlPlane":
+        return
+    before, after = (
+        versions.number(str((each.get("spec") or {}).get("version")))
+        for each in (old, new)
+    )
+    if before and after and after[:2] > (before[0], before[1] + 1):
+        raise errors.ManagementError("cannot update Kubernetes version")
 
 
 def set_defaults(old: dict[str, Any] | None, new: dict[str, Any]) -> None:

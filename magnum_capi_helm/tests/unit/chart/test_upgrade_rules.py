@@ -27,11 +27,10 @@ class RulesTest(base.BaseTestCase):
             ("1.34.2", "1.34.2", False),
             ("1.34.2", "1.34.3", False),
             ("v1.34.2", "1.35.0", False),
-            ("1.34.2", "1.36.0", True),
+            ("1.34.2", "1.36.0", False),
             ("1.34.2", "1.34.1", True),
             ("1.34.2", "1.33.9", True),
             ("1.9.0", "1.10.0", False),
-            ("1.34.2", "2.0.0", True),
             ("", "1.30.0", False),
         ):
             self.assertEqual(
@@ -67,6 +66,56 @@ class RulesTest(base.BaseTestCase):
                 refused,
                 self.refuses(rules.check_pair, chart, version),
                 f"{chart} {version}",
+            )
+
+    def test_versions_that_bring_etcd_3_6(self) -> None:
+        for old, new, expected in (
+            ("1.33.13", "1.34.0", True),
+            ("1.32.9", "1.36.0", True),
+            ("1.32.9", "1.33.0", False),
+            ("1.34.0", "1.35.0", False),
+            ("", "1.34.0", False),
+        ):
+            actual = rules.brings_etcd_3_6(old, new)
+            self.assertEqual(expected, actual, f"{old} {new}")
+
+    def test_charts_of_steps_on_the_way(self) -> None:
+        for new, old, version, expected in (
+            ("0.27.0", "0.23.0", "1.34.0", "0.27.0"),
+            # The new chart takes 1.33 and later.
+            ("0.27.0", "0.23.0", "1.32.9", "0.23.0"),
+            ("0.99.0", "0.23.0", "1.32.9", "0.99.0"),
+        ):
+            actual = rules.chart_of_hop(new, old, version)
+            self.assertEqual(expected, actual)
+        error = self.assertRaises(
+            errors.NotSupported,
+            rules.chart_of_hop,
+            *("0.27.0", "0.14.1", "1.32.9"),
+        )
+        self.assertEqual(
+            "no chart takes a Kubernetes version on the way: choose a "
+            "template with another label capi_helm_chart_version first. Chart "
+            "0.27.0 takes 1.33 to 1.36, chart 0.14.1 takes 1.29 to 1.31, and "
+            "the version is v1.32.9",
+            str(error),
+        )
+
+    def test_versions_of_cluster_api(self) -> None:
+        for installed, version, refused in (
+            ("1.10.4", "1.35.9", False),
+            ("1.10.4", "1.36.0", True),
+            ("1.12.7", "1.36.0", True),
+            ("1.12.8", "1.36.0", False),
+            ("1.13.0", "1.36.0", True),
+            ("1.13.1", "1.37.0", False),
+            ("1.14.0", "1.36.0", False),
+            ("image capi", "1.36.0", False),
+        ):
+            self.assertEqual(
+                refused,
+                self.refuses(rules.check_cluster_api, installed, version),
+                f"{installed} {version}",
             )
 
     def test_versions_of_the_chart(self) -> None:

@@ -73,11 +73,13 @@ _UPGRADES: dict[str, tuple[dict[str, Any], str, str]] = {
         "list`",
         "It is 'm1.gone'",
     ),
-    "upgrade skew": (
+    "minor version without an image": (
         {"image_id": "ubuntu-1.36"},
-        "the cluster can't skip a minor version of Kubernetes: choose a "
-        "template whose image has the same minor version or the next one",
-        "It runs v1.34.2, and the new image has v1.36.0",
+        "there is no image for a minor version of Kubernetes on the way: ask "
+        "your operator for a public image of each, or for the label "
+        "upgrade_images in the template",
+        "There is none for Kubernetes 1.35, with kube_version v1.35.x, "
+        "os_distro ubuntu, no architecture and min_disk up to 20",
     ),
     "older chart": (
         {"labels": {"capi_helm_chart_version": "0.26.1"}},

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plan the steps of an upgrade: the version, image and chart of each.
+
+1. Refuse an older Kubernetes, also of a nodegroup, and a control plane that
+   nodegroups with their old image don't fit.
+2. Choose the steps by the minor versions alone.
+3. Choose an image for each minor version on the way.
+4. Choose a chart for each step of the control plane: the new one, or the old
+   one as long as the new one does not take the version.
+5. Refuse a Cluster API that is too old for one of the versions.
+
+Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import upgrade_steps
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.features import template as template_labels
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import components
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.resolve import hop_images
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.cloud import catalogue
+
+Hops = tuple[upgrade_steps.Hop, ...]
+_Route = Sequence[tuple[bool, int]]
+
+
+def plan(
+    current: release_change.Current,
+    cluster: cluster_spec.Cluster,
+    cloud: catalogue.Cloud,
+) -> Hops:
+    """Return the steps of the upgrade of a cluster.
+
+    :param cluster: as it will be, with the groups that follow alone
+    :raises NotSupported: a version does not fit, or an image is missing
+    :raises CapiHelmError: OpenStack or the management cluster does not answer
+    """
+    old = upgrade_rules.control_plane_version(current.desired.values)
+    new, chart = cluster.control_plane.image.kube_version, cluster.chart
+    upgrade_rules.check_kubernetes(old, new)
+    for group in cluster.node_groups:
+        check_group_version(current, group)
+    if (current.desired.chart.version, old) != (chart.version, new):
+        upgrade_rules.check_pair(chart.version, new)
+    _check_kept_groups(current, cluster)
+    route = _route(current, cluster, old, new)
+    images = _images(current, cluster, cloud, route)
+    hops = _with_charts(current, cluster, route, images)
+    if old != new:
+        _check_cluster_api(current, hops)
+    return hops
+
+
+def check_group_version(
+    current: release_change.Current, group: cluster_spec.NodeGroup
+) -> None:
+    """Refuse an older version. A group may skip minor versions."""
+    old, new = kubelet(current, group.name), group.image.kube_version
+    before, after = versions.number(old), versions.number(new)
+    if before and after and after < before:
+        upgrade_rules.check_kubernetes(old, new, group.magnum_name)
+
+
+def kubelet(current: release_change.Current, name: str) -> str:
+    """Return the Kubernetes version of a node group; empty: not known.
+
+    :param name: the chart's name of the group
+    """
+    item = current.items.get(name)
+    if item is None:
+        return ""
+    pinned = upgrade_rules.pinned(item, current.desired.values)
+    return str(pinned.get("kubernetesVersion") or "")
+
+
+def _check_kept_groups(
+    current: release_change.Current, cluster: cluster_spec.Cluster
+) -> None:
+    """Refuse a control plane that groups with their old image don't fit."""
+    remade = {each.name for each in cluster.node_groups}
+    image, items = cluster.control_plane.image, current.items
+    for group in current.rows.workers:
+        if group.chart_name not in items or group.chart_name in remade:
+            continue
+        version = kubelet(current, group.chart_name)
+        upgrade_rules.check_kept(group.name, version, image.kube_version)
+        upgrade_rules.check_distribution(
+            group.name,
+            current.desired.values,
+            {"osDistro": image.os_distro},
+        )
+
+
+def _route(
+    current: release_change.Current,
+    cluster: cluster_spec.Cluster,
+    old: str,
+    new: str,
+) -> _Route:
+    """Return the steps by minor version; an unknown one is the new one's."""
+    target = versions.number(new)
+    minor = target[1] if target else 0
+    before = versions.number(old) or (0, minor, 0)
+    workers = [
+        (versions.number(kubelet(current, each.name)) or before)[1]
+        for each in cluster.node_groups
+    ]
+    return upgrade_steps.route(before[1], minor, min(workers, default=None))
+
+
+def _images(
+    current: release_change.Current,
+    cluster: cluster_spec.Cluster,
+    cloud: catalogue.Cloud,
+    route: _Route,
+) -> Mapping[int, cluster_spec.Image]:
+    """Return the image of each minor version, also of the present one."""
+    target = cluster.control_plane
+    images = {route[-1][1]: target.image}
+    values = current.desired.values
+    old = upgrade_rules.control_plane_version(values)
+    present = topic.value_at(values, "controlPlane.machineImageId")
+    if present and (number := versions.number(old)):
+        image = cluster_spec.Image(present, "", old, target.image.os_distro)
+        images.setdefault(number[1], image)
+    missing = {minor for _, minor in route} - images.keys()
+    if not missing:
+        return images
+    wanted = hop_images.Wanted(missing, target.image, _room(cluster))
+    given = cluster.labels[template_labels.UPGRADE_IMAGES]
+    templates = rows.template_images(current.row.project_id)
+    return images | hop_images.choose(wanted, given, templates, cloud)
+
+
+def _room(cluster: cluster_spec.Cluster) -> int:
+    """Return the GB of the smallest disk from which a machine boots."""
+    groups = (cluster.control_plane, *cluster.node_groups)
+    return min(
+        each.boot_disk.size or (each.machine.disk if each.machine else 0)
+        for each in groups
+    )
+
+
+def _with_charts(
+    current: release_change.Current,
+    cluster: cluster_spec.Cluster,
+    route: _Route,
+    images: Mapping[int, cluster_spec.Image],
+) -> Hops:
+    old, new, hops = current.desired.chart, cluster.chart, []
+    chart = old
+    for control_plane, minor in route:
+        image = images[minor]
+        if minor == route[-1][1]:
+            chart = new
+        elif control_plane:
+            version = upgrade_rules.chart_of_hop(
+                new.version, old.version, image.kube_version
+            )
+            chart = new if version == new.version else old
+        hops.append(upgrade_steps.Hop(control_plane, image, chart))
+    return tuple(hops)
+
+
+def _check_cluster_api(current: release_change.Current, hops: Hops) -> None:
+    """Refuse versions of Kubernetes that need another Cluster API.
+
+    Controllers that run elsewhere, or that the driver may not list, are not
+    known.
+    """
+    wanted = [
+        each.image.kube_version
+        for each in hops
+        if upgrade_rules.cluster_api_for(each.image.kube_version)
+    ]
+    if not wanted:
+        return
+    management = current.release.runtime.management
+    try:
+        running = management.list(kinds.DEPLOYMENT, None, components.SELECTOR)
+    except responses.ForbiddenError:
+        return
+    for each in components.read(running):
+        if each.name == "Cluster API":
+            for version in wanted:
+                upgrade_rules.check_cluster_api(each.version, version)

@@ -29,16 +29,28 @@ class Rollback(base.Lister):
     step 3. The command lists the objects that change, and writes nothing
     without --apply. Magnum's polls finish the rollback: watch the cluster's
     status.
+
+    With --stop-here, an upgrade ends in a step of the control plane: the
+    control plane keeps the Kubernetes version that its servers have, or gets
+    back the one of the step before if no server has the new one. Workers stay
+    as they are. The cluster gets its old template, and its nodegroups get the
+    images that they have.
     """
 
     examples = (
         "cluster rollback my-cluster",
         "cluster rollback my-cluster --apply",
+        "cluster rollback my-cluster --stop-here --apply",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the cluster and --apply."""
+        """Add the cluster, --stop-here and --apply."""
         base.add_cluster(parser)
+        parser.add_argument(
+            "--stop-here",
+            action="store_true",
+            help="end an upgrade of several steps, instead of taking it back",
+        )
         base.add_apply(parser, "roll back (default: only show the changes)")
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
@@ -48,12 +60,13 @@ class Rollback(base.Lister):
 
         row = base.find_cluster(parsed_args.cluster)
         operation = base.operation(row)
-        planned = rollback.plan(operation)
+        stop = parsed_args.stop_here
+        planned = rollback.plan(operation, stop=stop)
         changes = release_change.compare(operation, planned).changes
         text = "nothing was written: add --apply to roll back"
         if parsed_args.apply:
             with base.audited("rollback", f"cluster {row.uuid}"):
-                left = rollback.rollback(operation)
+                left = rollback.rollback(operation, stop=stop)
             text = f"accepted; Magnum's polls continue: {left}"
             if not left:
                 text = "accepted"

@@ -2,6 +2,9 @@
 
 """Take back an upgrade, or a rotation, that failed or does not end.
 
+An upgrade can also stop where it is: the control plane keeps the version that
+its machines have reached, and the workers stay as they are.
+
 1. The desired state remembers the release before its last upgrade. A rotation
    of the CAs has a way back of its own (``plan_steps.py``).
 2. Refuse a cluster that is complete, or that has nothing to go back to.
@@ -15,19 +18,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 import dataclasses
 import time
 from typing import Any
 
 from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import pending_requests
@@ -37,32 +44,39 @@ from magnum_capi_helm.status import view
 _STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
 
 
-def rollback(operation: operations.Operation) -> str:
+def rollback(operation: operations.Operation, *, stop: bool = False) -> str:
     """Take the last upgrade, or the rotation of the CAs, back.
 
+    :param stop: let an upgrade stop where it is
     :returns: why the polls have to go on; empty: helm is done
     :raises CapiHelmError: it was refused, and nothing was written
     """
     with operation.lock(wait=operation.runtime.command_lease_wait) as held:
         held.check_living()
         pending_requests.settle(held)
-        planned = plan(held)
+        planned = plan(held, stop=stop)
         plan_steps.take_back(held, planned)
         return release_change.run_helm(held)
 
 
-def plan(release: releases.Release) -> desired_state.DesiredState:
+def plan(
+    release: releases.Release, *, stop: bool = False
+) -> desired_state.DesiredState:
     """Return the desired state without the last upgrade, or the rotation.
 
     :param release: with a settled row, if it is read under the Lease
+    :param stop: without the steps that the upgrade has still to reach
     :raises NotSupported: there is no way back
     """
     row = release.cluster
     _check_status(row)
-    if without := plan_steps.desired_without(release):
+    if not stop and (without := plan_steps.desired_without(release)):
         return without
     current = release_change.read(release, ends_upgrade=True)
     before = current.desired.before
+    if stop:
+        reached = _reached(current, before)
+        return _without_upgrade(current, reached, {names.CONTROL_PLANE})
     if before is None:
         raise errors.NotSupported(
             f"cluster {row.name} was not upgraded since it was last complete "
@@ -85,10 +99,72 @@ def _check_status(row: rows.Cluster) -> None:
         )
 
 
+def _reached(
+    current: release_change.Current, before: desired_state.Before | None
+) -> desired_state.Before:
+    """Return the state that the steps of an upgrade have reached.
+
+    :param before: the state before the upgrade
+    :raises NotSupported: no step follows, or workers are being replaced
+    """
+    release = current.release
+    steps = releases.read_plan(release.runtime, release.scope)
+    if before is None or not isinstance(steps, upgrade_steps.Upgrade):
+        raise errors.NotSupported(
+            f"cluster {current.row.name} has no upgrade with steps to come: "
+            "there is nothing to stop"
+        )
+    if steps.stage.workers:
+        raise errors.NotSupported(
+            f"{steps.text}: this step can't be stopped, since workers would "
+            "have two versions: remove the reason why it does not end, and "
+            "resize the cluster to the count it has"
+        )
+    versions_now = {_version(each) for each in _servers(release)}
+    chart, reached = before.chart, before.values
+    for each in steps.reached(versions_now):
+        chart = each.helm_chart
+        reached = upgrade_steps.applied(reached, each.changes)
+    reached = {**reached, "nodeGroups": list(current.items.values())}
+    moves = _true_moves(current, before, reached)
+    return desired_state.Before(chart, reached, before.labels, moves)
+
+
+def _true_moves(
+    current: release_change.Current,
+    before: desired_state.Before,
+    reached: topic.Values,
+) -> desired_state.Moves:
+    """Return the old template, and the images that machines have by then."""
+    old, new = (
+        {names.CONTROL_PLANE: each["controlPlane"]}
+        | values.items_by_name(each)
+        for each in (before.values, reached)
+    )
+    fields = {}
+    for group in current.rows.groups:
+        if group.uuid not in before.moves.groups:
+            continue
+        name = names.CONTROL_PLANE if group.control_plane else group.chart_name
+        first, last = old.get(name, {}), new.get(name, {})
+        fields[group.uuid] = dict(before.moves.groups[group.uuid])
+        if first.get("machineFlavor") != last.get("machineFlavor"):
+            del fields[group.uuid]["flavor_id"]
+        image = last.get("machineImageId")
+        if image and image != first.get("machineImageId", image):
+            fields[group.uuid]["image_id"] = image
+    return dataclasses.replace(before.moves, groups=fields)
+
+
 def _without_upgrade(
-    current: release_change.Current, before: desired_state.Before
+    current: release_change.Current,
+    before: desired_state.Before,
+    replaced: Collection[str] | None = None,
 ) -> desired_state.DesiredState:
-    """Return the state before, with the groups and counts of now."""
+    """Return the state before, with the groups and counts of now.
+
+    :param replaced: groups whose machines may be replaced; None: all
+    """
     old_items = values.items_by_name(before.values)
     items = current.items
     node_groups = [old_items.get(name, item) for name, item in items.items()]
@@ -98,11 +174,12 @@ def _without_upgrade(
         desired_state.PendingRequests(),
     )
     version = upgrade_rules.control_plane_version(before.values)
+    new_items = values.items_by_name(restored)
     for group in current.rows.workers:
-        name = group.chart_name
-        if name in items and name not in old_items:
-            # Made since the upgrade, with the newer version.
-            kubelet = str(items[name].get("kubernetesVersion"))
+        if item := new_items.get(group.chart_name):
+            # One that was made since the upgrade has the newer version.
+            pinned = upgrade_rules.pinned(item, restored)
+            kubelet = str(pinned.get("kubernetesVersion") or "")
             upgrade_rules.check_kept(group.name, kubelet, version)
     existing = {each.uuid for each in current.rows.groups}
     fields = {
@@ -118,7 +195,7 @@ def _without_upgrade(
         labels=before.labels,
         moves=dataclasses.replace(before.moves, groups=fields),
         version=current.desired.version,
-    ).permitting(current.revision, None, back=True)
+    ).permitting(current.revision, replaced, back=True)
 
 
 def _check_control_plane(
@@ -130,22 +207,31 @@ def _check_control_plane(
     first, second = versions.number(old), versions.number(new)
     if first is None or second is None or second <= first:
         return
-    release = current.release
+    for each in _servers(current.release):
+        version = versions.number(_version(each))
+        if (version or first) > first:
+            raise errors.NotSupported(
+                f"control plane machine {view.name_of(each)} runs Kubernetes "
+                f"v{_version(each)} already, and a control plane never goes "
+                f"back to v{old}: remove the reason why the upgrade does not "
+                "end, and resize the cluster to the count it has, or stop "
+                "with --stop-here"
+            )
+
+
+def _servers(release: releases.Release) -> Iterator[Any]:
+    """Yield the machines of the control plane that have servers."""
     management = release.runtime.management
     selector = f"{view.CLUSTER_NAME_LABEL}={release.release}"
     for each in management.list(kinds.MACHINE, release.namespace, selector):
-        version = versions.number(str(view.spec_of(each).get("version")))
-        if (
-            view.CONTROL_PLANE_LABEL in view.labels_of(each)
-            and _has_server(each)
-            and (version or first) > first
+        if view.CONTROL_PLANE_LABEL in view.labels_of(each) and _has_server(
+            each
         ):
-            raise errors.NotSupported(
-                f"control plane machine {view.name_of(each)} runs Kubernetes "
-                f"v{new} already, and a control plane never goes back to "
-                f"v{old}: remove the reason why the upgrade does not end, and "
-                "resize the cluster to the count it has"
-            )
+            yield each
+
+
+def _version(machine: Any) -> str:
+    return str(view.spec_of(machine).get("version")).removeprefix("v")
 
 
 def _has_server(machine: Any) -> bool:

@@ -66,6 +66,23 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
         self.assertEqual(before, self.snapshot())
         self.assertEqual(upgrades, len(self.helm.upgrades))
 
+    def test_an_upgrade_stops_where_it_is(self) -> None:
+        old = self.row().cluster_template_id
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.capi.settle()
+        for argv in (("--stop-here",), ("--stop-here", "--apply")):
+            self.rollback("web", *argv)
+        text = self.err.getvalue()
+        self.assertIn(": nothing was written: add --apply", text)
+        self.assertIn(": accepted\n", text)
+        self.settle()
+        expected = {"control-plane": upgrading.NEW}
+        expected["default-worker"] = upgrading.OLD
+        self.assertEqual(expected, self.machines())
+        row = self.row()
+        done = ("UPDATE_COMPLETE", old)
+        self.assertEqual(done, (row.status, row.cluster_template_id))
+
     def test_without_a_way_back_it_fails_with_the_reason(self) -> None:
         before = self.snapshot()
         error = self.assertRaises(

@@ -29,8 +29,6 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 
 _COE = "kubernetes"
-#: Minor version of Kubernetes with etcd 3.6.
-_ETCD_3_6 = 34
 
 
 def check_template(
@@ -71,16 +69,6 @@ def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
             f"whose image has the version that it runs, or a later one. {it} "
             f"runs v{_bare(old)}, and the new image has v{_bare(new)}"
         )
-
-
-def brings_etcd_3_6(old: str, new: str) -> bool:
-    """Return whether kubeadm replaces etcd 3.5 by 3.6 on the way.
-
-    The default of Kubernetes 1.34 is 3.6 (``constants.go`` of kubeadm). etcd's
-    maintainers want 3.5.26 before: a removed member can come back otherwise.
-    """
-    before, after = versions.number(old), versions.number(new)
-    return bool(before and after and before[1] < _ETCD_3_6 <= after[1])
 
 
 def check_kept(name: str, kubelet: str, control_plane: str) -> None:
@@ -179,31 +167,27 @@ def _outside(chart: str, kubernetes: str) -> str:
     return f"Chart {chart} takes {first} to {last}"
 
 
-#: First minor version of Kubernetes -> the first versions of Cluster API that
-#: support it, a patch of each minor version (its book, "Kubernetes version
-#: support"). Older ones set a feature gate that Kubernetes 1.36 has not.
-_CLUSTER_API = {36: ("1.12.8", "1.13.1")}
-
-
-def cluster_api_for(kubernetes: str) -> tuple[str, ...]:
-    """Return the oldest versions of Cluster API that support a version."""
-    version = versions.number(kubernetes)
-    fitting = [each for each in _CLUSTER_API if version and version[1] >= each]
-    return _CLUSTER_API[max(fitting)] if fitting else ()
+#: The first versions of Cluster API that support Kubernetes 1.36, a patch of
+#: each minor version (its book, "Kubernetes version support"). Older ones set
+#: a feature gate that 1.36 does not have.
+_CLUSTER_API, _CLUSTER_API_SINCE = ("1.12.8", "1.13.1"), 36
 
 
 def check_cluster_api(installed: str, kubernetes: str) -> None:
     """Refuse a version of Kubernetes that Cluster API does not support."""
-    have, needed = versions.number(installed), cluster_api_for(kubernetes)
-    oldest = [each for each in map(versions.number, needed) if each]
-    if not have or not oldest or have[:2] > oldest[-1][:2]:
+    have, version = versions.number(installed), versions.number(kubernetes)
+    if not have or not version or version[1] < _CLUSTER_API_SINCE:
         return
-    if not any(e[:2] == have[:2] and have >= e for e in oldest):
+    oldest = [each for each in map(versions.number, _CLUSTER_API) if each]
+    is_later = have[:2] > oldest[-1][:2]
+    if not is_later and not any(
+        each[:2] == have[:2] and each <= have for each in oldest
+    ):
         raise errors.NotSupported(
             "the management cluster's Cluster API is too old for the "
             "Kubernetes of an image: ask the operator to upgrade it. It is "
             f"{installed}, and Kubernetes v{_bare(kubernetes)} needs "
-            f"{errors.one_of(needed)}"
+            f"{errors.one_of(_CLUSTER_API)}"
         )
 
 

@@ -28,8 +28,11 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import plan
+from magnum_capi_helm.model import versions
 
 _GROUPS = "nodeGroups"
+#: Minor version of Kubernetes with etcd 3.6.
+_ETCD_3_6 = 34
 #: Keys of the values with version and image of machines.
 _MACHINE = ("kubernetesVersion", "machineImageId")
 
@@ -143,12 +146,12 @@ class Upgrade(plan.Plan):
         """The steps after that one."""
         return self._from(self.step + 1)
 
-    def reached(self, versions: Collection[str]) -> Sequence[Stage]:
+    def reached(self, running: Collection[str]) -> Sequence[Stage]:
         """Return the steps that the control plane has reached.
 
-        :param versions: of Kubernetes on its servers, without v
+        :param running: versions of Kubernetes on its servers, without v
         """
-        begun = self.stage.version in versions
+        begun = self.stage.version in running
         return self._from(0)[: self.step + begun]
 
     def _from(self, step: int) -> list[Stage]:
@@ -266,6 +269,16 @@ def _with_workers(
             new = result[_GROUPS][index] = _machine(item, image)
             topic.put(new, "rolloutStrategy", strategies[item["name"]])
     return result
+
+
+def brings_etcd_3_6(old: str, new: str) -> bool:
+    """Return whether kubeadm replaces etcd 3.5 by 3.6 on the way.
+
+    The default of Kubernetes 1.34 is 3.6 (``constants.go`` of kubeadm). etcd's
+    maintainers want 3.5.26 before: a removed member can come back otherwise.
+    """
+    before, after = versions.number(old), versions.number(new)
+    return bool(before and after and before[1] < _ETCD_3_6 <= after[1])
 
 
 def waiting(stored: plan.Plan | None) -> Collection[str]:

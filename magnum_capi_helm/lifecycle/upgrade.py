@@ -234,7 +234,7 @@ def _log_etcd(held: holding.Held, plan: upgrade_plan.Upgrade) -> None:
         upgrade_rules.control_plane_version(each)
         for each in (plan.current.desired.values, plan.built or {})
     )
-    if upgrade_rules.brings_etcd_3_6(old, new):
+    if upgrade_steps.brings_etcd_3_6(old, new):
         text = (
             "Upgrade of cluster %s: Kubernetes 1.34 replaces etcd 3.5 by 3.6; "
             "look at the members of etcd first, since one that was removed "

@@ -6,9 +6,9 @@
    nodegroups with their old image don't fit.
 2. Choose the steps by the minor versions alone.
 3. Choose an image for each minor version on the way.
-4. Choose a chart for each step of the control plane: the new one, or the old
+4. Refuse a Cluster API that is too old for the last version.
+5. Choose a chart for each step of the control plane: the new one, or the old
    one as long as the new one does not take the version.
-5. Refuse a Cluster API that is too old for one of the versions.
 
 Nothing is written.
 """
@@ -59,10 +59,9 @@ def plan(
     _check_kept_groups(current, cluster)
     route = _route(current, cluster, old, new)
     images = _images(current, cluster, cloud, route)
-    hops = _with_charts(current, cluster, route, images)
     if old != new:
-        _check_cluster_api(current, hops)
-    return hops
+        _check_cluster_api(current, new)
+    return _with_charts(current, cluster, route, images)
 
 
 def check_group_version(
@@ -176,19 +175,12 @@ def _with_charts(
     return tuple(hops)
 
 
-def _check_cluster_api(current: release_change.Current, hops: Hops) -> None:
-    """Refuse versions of Kubernetes that need another Cluster API.
+def _check_cluster_api(current: release_change.Current, version: str) -> None:
+    """Refuse a Kubernetes that needs a later Cluster API.
 
-    Controllers that run elsewhere, or that the driver may not list, are not
-    known.
+    The last version needs the latest one. Controllers that run elsewhere, or
+    that the driver may not list, are not known.
     """
-    wanted = [
-        each.image.kube_version
-        for each in hops
-        if upgrade_rules.cluster_api_for(each.image.kube_version)
-    ]
-    if not wanted:
-        return
     management = current.release.runtime.management
     try:
         running = management.list(kinds.DEPLOYMENT, None, components.SELECTOR)
@@ -196,5 +188,4 @@ def _check_cluster_api(current: release_change.Current, hops: Hops) -> None:
         return
     for each in components.read(running):
         if each.name == "Cluster API":
-            for version in wanted:
-                upgrade_rules.check_cluster_api(each.version, version)
+            upgrade_rules.check_cluster_api(each.version, version)

@@ -68,17 +68,6 @@ class RulesTest(base.BaseTestCase):
                 f"{chart} {version}",
             )
 
-    def test_versions_that_bring_etcd_3_6(self) -> None:
-        for old, new, expected in (
-            ("1.33.13", "1.34.0", True),
-            ("1.32.9", "1.36.0", True),
-            ("1.32.9", "1.33.0", False),
-            ("1.34.0", "1.35.0", False),
-            ("", "1.34.0", False),
-        ):
-            actual = rules.brings_etcd_3_6(old, new)
-            self.assertEqual(expected, actual, f"{old} {new}")
-
     def test_charts_of_steps_on_the_way(self) -> None:
         for new, old, version, expected in (
             ("0.27.0", "0.23.0", "1.34.0", "0.27.0"),

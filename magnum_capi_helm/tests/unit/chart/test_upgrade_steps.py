@@ -65,6 +65,17 @@ class RouteTest(base.BaseTestCase):
             self.assertLessEqual(plane - kubelet, 3, about)
         self.assertEqual((new, new), (plane, kubelet), about)
 
+    def test_versions_that_bring_etcd_3_6(self) -> None:
+        for old, new, expected in (
+            ("1.33.13", "1.34.0", True),
+            ("1.32.9", "1.36.0", True),
+            ("1.32.9", "1.33.0", False),
+            ("1.34.0", "1.35.0", False),
+            ("", "1.34.0", False),
+        ):
+            actual = upgrade_steps.brings_etcd_3_6(old, new)
+            self.assertEqual(expected, actual, f"{old} {new}")
+
 
 _OLD: dict[str, Any] = {
     "kubernetesVersion": "1.32.2",

@@ -25,7 +25,7 @@ cluster web (CREATE_COMPLETE, HEALTHY): ready
 │   ├── KubeadmControlPlane R-control-plane (nodegroup default-master, 1 of 1 \
 ready): ready
 │   │   └── Machine R-control-plane-m0 (192.168.3.10, server \
-server-R-control-plane-m0): ready
+server-R-control-plane-m0, v1.34.2): ready
 │   │       └── Node R-control-plane-m0: ready
 │   ├── MachineDeployment R-default-worker (nodegroup default-worker, 2 of 2 \
 ready): ready

@@ -75,7 +75,7 @@ class OutdatedCase(upgrading.UpgradeTestCase):
 
     def helm_of_others(self, version: str) -> None:
         """Let another program upgrade the release, as 1.4.0 does."""
-        self.image = f"ubuntu-{version.removesuffix('.0')}"
+        self.image = f"ubuntu-{version.rpartition('.')[0]}"
         values = copy.deepcopy(self.helm.upgrades[-1].values)
         values.pop("clusterAnnotations", None)
         for part in (values["controlPlane"], *values["nodeGroups"]):
@@ -171,7 +171,7 @@ class WaysTest(OutdatedCase):
         self.server.patch(*_CLUSTER, note)
 
     def upgrade_by_another_program(self) -> None:
-        self.helm_of_others("1.36.0")
+        self.helm_of_others("1.35.1")
 
     def upgrade_by_another_program_after_ours(self) -> None:
         self.upgraded()

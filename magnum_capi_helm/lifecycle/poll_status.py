@@ -451,8 +451,9 @@ def _fail_for_good(
         error, releases.InterruptedCreateError
     ):
         reason = errors.for_users(error)
-        verdict = dataclasses.replace(state.verdict, reason=reason)
-        reason = plan_steps.with_step(state.view, verdict).reason
+        # The Cluster has the text of a step after helm alone.
+        if plan := releases.read_plan(held.runtime, held.scope):
+            reason = f"{plan.text}: {reason}"
         held.save_failed(state.nodegroups, reason)
 
 

@@ -201,7 +201,13 @@ class MeanwhileTest(MinorsTestCase):
         self.capi.settle()
         self.helm.outcomes = [fake_helm.Outcome.REFUSED]
         self.poll()
-        self.assertEqual("UPDATE_FAILED", self.row().status)
+        row = self.row()
+        self.assertEqual("UPDATE_FAILED", row.status)
+        self.assertEqual(
+            "upgrade, step 2 of 3: control plane to v1.36.0: helm upgrade: "
+            "admission webhook denied the request",
+            row.status_reason,
+        )
         self.resize(2)
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)

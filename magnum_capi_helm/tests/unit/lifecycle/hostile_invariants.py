@@ -55,7 +55,7 @@ def problems(
     :param where: the fields that are hostile
     """
     flags = any(each.endswith("_options") for each in where)
-    named = "nodegroup name" in where
+    named, taints = "nodegroup name" in where, "node_taints" in where
     free = _FREE_KEYS | _FLAGS if flags else _FREE_KEYS
     if not _NAME.fullmatch(release):
         yield f"the release is called {release!r}"
@@ -68,7 +68,10 @@ def problems(
     for path, item in found.items():
         yield from _of_leaf(path, item, free)
         own = _own(path, item, release) or (
-            (flags and _is_flag(path)) or (named and _is_group_name(path))
+            (flags and _is_flag(path))
+            or (named and _is_group_name(path))
+            # The label gives key, value and effect; one of them has the mark.
+            or (taints and "taints" in path)
         )
         if (path not in before or before[path] != item) and not own:
             yield f"{'.'.join(path)} became {item!r:.60}"

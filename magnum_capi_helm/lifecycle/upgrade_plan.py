@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Upgrade an upgrade: the new desired state of a cluster. Nothing is written.
+"""Plan an upgrade: the new desired state of a cluster. Nothing is written.
 
 1. Choose the nodegroups that are remade: the default groups, and those that
    have the image of the old template; or the one group that was named, which
@@ -200,7 +200,7 @@ def plan_cluster(
     *,
     alone: bool = False,
 ) -> Upgrade:
-    """Upgrade the upgrade of a whole cluster to a template.
+    """Plan the upgrade of a whole cluster to a template.
 
     :param alone: upgrade the control plane alone
     :raises CapiHelmError: it can't be upgraded like this
@@ -279,7 +279,7 @@ def plan_nodegroup(
     cloud: catalogue.Cloud,
     batch: int | None = None,
 ) -> Upgrade:
-    """Upgrade the upgrade of one group to the cluster's template.
+    """Plan the upgrade of one group to the cluster's template.
 
     :raises CapiHelmError: it can't be upgraded like this
     """

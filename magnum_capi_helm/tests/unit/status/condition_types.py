@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 import functools
+import itertools
 import pathlib
 from typing import Any, NamedTuple
 
@@ -80,6 +81,7 @@ WITHOUT_MESSAGE = {
     "Kubernetes API.",
 }
 _LONG_AGO = "2026-11-20T12:00:00Z"
+_JUST_NOW = "2026-11-21T18:49:55Z"
 _DELETED = "2026-11-21T12:00:00Z"
 _NAMES = ("cp-1", "w-1")
 #: Makes the objects of a cluster by kind, in a shape of Cluster API.
@@ -176,6 +178,14 @@ def starting(shape: str) -> dict[str, list[view.Object]]:
     return found
 
 
+def joining(shape: str) -> dict[str, list[view.Object]]:
+    """No API and no node yet; the servers have just become active."""
+    found = starting(shape)
+    for each in found["Machine"]:
+        _put(each, "InfrastructureReady", "True", since=_JUST_NOW)
+    return found
+
+
 def leaving(shape: str) -> dict[str, list[view.Object]]:
     """All but the Cluster is being deleted."""
     found = _objects(shape, ready=True)
@@ -190,7 +200,9 @@ def emptied(shape: str) -> dict[str, list[view.Object]]:
     return {**leaving(shape), "Machine": []}
 
 
-SITUATIONS: tuple[Situation, ...] = (starting, settled, leaving, emptied)
+SITUATIONS: tuple[Situation, ...] = (
+    *(starting, joining, settled, leaving, emptied),
+)
 
 
 def _drop(obj: view.Object, name: str) -> None:
@@ -199,13 +211,17 @@ def _drop(obj: view.Object, name: str) -> None:
 
 
 def _put(
-    obj: view.Object, name: str, status: str, message: str = MESSAGE
+    obj: view.Object,
+    name: str,
+    status: str,
+    message: str = MESSAGE,
+    since: str = _LONG_AGO,
 ) -> None:
-    """Set a condition of long ago."""
+    """Set a condition; without another time it is of long ago."""
     _drop(obj, name)
     new = {"type": name, "status": status, "reason": "Broken"}
     obj["status"]["conditions"].append(
-        {**new, "message": message, "lastTransitionTime": _LONG_AGO}
+        {**new, "message": message, "lastTransitionTime": since}
     )
 
 
@@ -281,9 +297,12 @@ def is_read(condition: Type) -> bool:
 
 def first_text(condition: Type) -> str:
     """Return the most prominent line with the message; empty if none has."""
-    for situation in SITUATIONS:
-        bad = {condition: (condition.bad, MESSAGE)}
-        for text in told(situation, condition.shape, bad).texts():
-            if MESSAGE in text:
-                return text
-    return ""
+    bad = {condition: (condition.bad, MESSAGE)}
+    texts = (told(each, condition.shape, bad).texts() for each in SITUATIONS)
+    found = [e for e in itertools.chain(*texts) if MESSAGE in e]
+    return min(found, key=_place, default="")
+
+
+def _place(text: str) -> int:
+    """Return 0 for a status_reason, 1 for health, 2 for describe."""
+    return 2 * text.startswith("describe:") + text.startswith("health:")

@@ -166,11 +166,13 @@ def _make_certificates(
     """
     context, row = held.context, held.row
     old, new = row.ca_cert_ref, rotation.references["ca_cert_ref"]
-    if old in rotation.certificates:
-        # An earlier poll has made them.
-        return rotation
     pem, made = rotation.new["ca"][0], []
     both = ca_rotation.bundle(rotation.old["ca"], pem)
+    if old in rotation.certificates:
+        # Made before; the conductor may have died before it saved the row.
+        shown = certificates.find(context, row, rotation.certificates, both)
+        _show_authority(held, shown or old)
+        return rotation
     try:
         for ref, text in ((old, both), (new, pem)):
             made.append(certificates.copy(context, row, ref, text))
@@ -185,10 +187,15 @@ def _make_certificates(
         if not isinstance(error, errors.ManagementUnreachable):
             certificates.delete(context, row, made)
         raise
-    row.ca_cert_ref = made[0]
-    rows.save(row)
-    certificates.forget_client_files(context, row)
+    _show_authority(held, made[0])
     return rotation
+
+
+def _show_authority(held: holding.Held, reference: str) -> None:
+    """Let Magnum show a CA certificate: its row gets the reference."""
+    held.row.ca_cert_ref = reference
+    rows.save(held.row)
+    certificates.forget_client_files(held.context, held.row)
 
 
 def _new_rotation(
@@ -426,5 +433,4 @@ def take_back(
         held.runtime.management.patch(
             kinds.SECRET, held.namespace, name, {"data": data}
         )
-    row.ca_cert_ref = old_ca or row.ca_cert_ref
-    rows.save(row)
+    _show_authority(held, old_ca or row.ca_cert_ref)

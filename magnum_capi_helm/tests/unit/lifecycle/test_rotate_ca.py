@@ -180,13 +180,16 @@ class RotationTestCase(base.FlowTestCase):
         same = self.pair(purpose)[1] == self.before[purpose][1]
         return "old" if same else "new"
 
-    def certificate(self) -> x509.Certificate:
-        """The first certificate that Magnum shows."""
+    def shown(self) -> bytes:
+        """Return the certificates that Magnum shows."""
         shown = cert_manager.get_cluster_ca_certificate(
             self.row(), context=self.context
         ).get_certificate()
-        text = shown.encode() if isinstance(shown, str) else shown
-        return x509.load_pem_x509_certificate(text)
+        return shown.encode() if isinstance(shown, str) else bytes(shown)
+
+    def certificate(self) -> x509.Certificate:
+        """Return the first certificate that Magnum shows."""
+        return x509.load_pem_x509_certificate(self.shown())
 
     def free_lease(self) -> None:
         """The Lease of a dead conductor has expired."""

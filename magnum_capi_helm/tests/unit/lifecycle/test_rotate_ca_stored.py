@@ -14,6 +14,7 @@ from magnum.common import exception
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import ca_rotation
+from magnum_capi_helm.database import rows as database_rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import errors
@@ -121,6 +122,26 @@ class CertificatesTest(StoredTestCase):
         self.assertIn(_NO_STORE, self.log.output)
         self.poll()
         self.assertEqual("old new", self.trusted())
+        self.assert_ends()
+
+    def test_a_conductor_dies_before_the_row_shows_both_cas(self) -> None:
+        real = database_rows.save
+
+        def save(row: Any) -> None:
+            if "ca_cert_ref" in row.obj_what_changed():
+                raise management.Killed
+            real(row)
+
+        with (
+            mock.patch.object(database_rows, "save", save),
+            contextlib.suppress(management.Killed),
+        ):
+            self.rotate_ca()
+        self.assertEqual(self.references, rows.references(self.row()))
+        self.free_lease()
+        self.poll()
+        self.assertEqual("old new", self.trusted())
+        self.assertEqual(2, self.shown().count(b"BEGIN CERTIFICATE"))
         self.assert_ends()
 
 

@@ -145,7 +145,7 @@ class ObservedState(releases.Observed):
             undecided=self.has_undecided_group,
             row_only=self._has_gone_group,
             overdue=self.is_overdue,
-            pausing=not locked and not backoff.is_over(scope),
+            pausing=not backoff.is_over(scope),
             shown=shown,
         )
 

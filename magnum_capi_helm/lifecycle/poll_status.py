@@ -466,6 +466,7 @@ _ACTIONS = {
     State.LATE: _give_up,
     State.BEHIND: _apply,
     State.DRIFTED: _repair,
+    State.PAUSED: _wait,
     State.WAITING: _wait,
 }
 

@@ -51,7 +51,9 @@ _DEEP: tuple[tuple[dict[str, Any], State], ...] = (
     ({"row_only": True}, State.ROW_ONLY),
     ({"complete": True, "undecided": True}, State.WAITING),
     ({"complete": True}, State.DONE),
+    ({"complete": True, "pausing": True}, State.DONE),
     ({"complete": True, "drifted": True}, State.DRIFTED),
+    ({"complete": True, "drifted": True, "pausing": True}, State.PAUSED),
     (
         {"status": "UPDATE_FAILED", "complete": True, "shown": False},
         State.FAILED,

@@ -254,6 +254,21 @@ class MissingTest(RepairTestCase):
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
+    def test_an_addon_that_another_program_deletes_again_waits(self) -> None:
+        name = self.server.names(kinds.HELM_RELEASE)[0]
+        self.resize(3)
+        self.capi.settle()
+        made = []
+        for _ in range(6):
+            if name in self.server.names(kinds.HELM_RELEASE):
+                self.server.delete(kinds.HELM_RELEASE, base.NAMESPACE, name)
+            self.poll()
+            made.append(name in self.server.names(kinds.HELM_RELEASE))
+            self.plane.clock.advance(10)
+        # The pauses are 10, 20 and 40 seconds.
+        self.assertEqual([True, True, False, True, False, False], made)
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+
 
 class SameCountTest(RepairTestCase):
     """A resize to the same count: once more, all that is wanted."""

@@ -129,6 +129,13 @@ def save_deleting(cluster: rows.Cluster, reason: str | None = None) -> None:
     _save(cluster, status=status, status_reason=reason)
 
 
+@call.without_lease("a deletion waits for no operation")
+def save_deletion_failed(cluster: rows.Cluster, reason: str) -> None:
+    """Write DELETE_FAILED to the cluster; its groups stay as they are."""
+    status = rows.Status.DELETE_FAILED
+    _save(cluster, status=status, status_reason=reason)
+
+
 @call.without_lease("a request, which the next holder finds")
 def save_group(nodegroup: rows.NodeGroup, status: str) -> None:
     """Write the status of a group, and fields that Magnum left unsaved."""

@@ -518,8 +518,7 @@ def _save_waiting(
     left = reason.partition("; ")[0]
     operation.runtime.leases.note_left(*operation.scope, left)
     # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
-    row.status = rows.Status.DELETE_FAILED
-    status_writer.save_reason(row, f"{observed_state.LATE}{reason}")
+    status_writer.save_deletion_failed(row, f"{observed_state.LATE}{reason}")
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 

@@ -23,6 +23,7 @@ _WITHOUT_LEASE = {
         "all polls write what they read",
         "nothing was begun",
         "a deletion waits for no operation",
+        "a deletion waits for no operation",
         "a request, which the next holder finds",
         "it asks for polls alone",
         "it ends nothing",

@@ -48,6 +48,11 @@ class Counts:
         """Return how many requests had no answer."""
         return sum(self.errors.values())
 
+    @property
+    def asked(self) -> int:
+        """Return how many requests there were."""
+        return self.answered + self.lost
+
     def __str__(self) -> str:
         why = "; ".join(f"{n} x {error}" for error, n in self.errors.items())
         return (

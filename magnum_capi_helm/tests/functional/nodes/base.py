@@ -36,7 +36,7 @@ from magnum_capi_helm.tests.functional import test_resize
 from magnum_capi_helm.tests.functional.nodes import inside
 
 #: The image that clusters begin with, and the one that they are upgraded to.
-OLDER, *_, NEWER = map(system.name, node_programs.kubernetes())
+*_, OLDER, NEWER = map(system.name, node_programs.kubernetes())
 #: Seconds for machines to come or go, where nothing else is going on.
 PATIENCE = 600
 #: Share of requests that may be lost while nodes go: Cluster API stops a
@@ -222,21 +222,40 @@ class NodesCase(test_resize.ResizeCase):
             finally:
                 child.terminate()
 
-    def etcd_members(self) -> set[str]:
-        """Return the names of etcd's members, as one of them lists them.
+    def control_plane_nodes(self) -> set[str]:
+        """Return the names of the control plane's nodes."""
+        machines = self.machines("control-plane").values()
+        return set(map(self.node_of, machines))
 
-        With a certificate that Magnum signs with the CA of etcd, by etcd's
-        own gateway for JSON.
-        """
+    def etcd_members(self) -> set[str]:
+        """Return the names of etcd's members, as one of them lists them."""
         # Any of a node that is there: the list is the same everywhere.
+        [pod, *_] = self.etcd_pods()
+        listed = self.ask_etcd(pod, "cluster/member/list")["members"]
+        return {each["name"] for each in listed}
+
+    def etcd_versions(self) -> set[str]:
+        """Return the versions of etcd that the members run."""
+        return {
+            self.ask_etcd(pod, "maintenance/status")["version"]
+            for pod in self.etcd_pods()
+        }
+
+    def etcd_pods(self) -> list[str]:
+        """Return the names of etcd's pods on nodes that are ready."""
         ready = {name for name, node in self.nodes().items() if is_ready(node)}
-        [pod, *_] = [
+        words = ("--namespace=kube-system", "--selector=component=etcd")
+        return [
             view.name_of(each)
-            for each in self.get(
-                "pods", "--namespace=kube-system", "--selector=component=etcd"
-            )
+            for each in self.get("pods", *words)
             if view.spec_of(each)["nodeName"] in ready
         ]
+
+    def ask_etcd(self, pod: str, path: str) -> Any:
+        """Return the answer of a member, by etcd's own gateway for JSON.
+
+        With a certificate that Magnum signs with the CA of etcd.
+        """
         authority, client = (
             self.kubeconfig.with_name(f"etcd-{each}.pem")
             for each in ("ca", "client")
@@ -245,14 +264,14 @@ class NodesCase(test_resize.ResizeCase):
         client.write_bytes(self.magnum.sign(self.uuid, "etcd"))
         with self.forwarded(pod, 2379) as port:
             answer = requests.post(
-                f"https://127.0.0.1:{port}/v3/cluster/member/list",
+                f"https://127.0.0.1:{port}/v3/{path}",
                 json={},
                 cert=str(client),
                 verify=str(authority),
                 timeout=10,
             )
         answer.raise_for_status()
-        return {each["name"] for each in answer.json()["members"]}
+        return answer.json()
 
     # A workload
 
@@ -287,8 +306,7 @@ class NodesCase(test_resize.ResizeCase):
     def assert_served(self, counts: workload.Counts) -> None:
         """Fail if too many requests were lost."""
         self.assertGreater(counts.answered, 0)
-        asked = counts.answered + counts.lost
-        self.assertLessEqual(counts.lost, LOST * asked, str(counts))
+        self.assertLessEqual(counts.lost, LOST * counts.asked, str(counts))
 
 
 def is_ready(node: view.Object) -> bool:

@@ -57,11 +57,6 @@ class UpgradeTest(base.NodesCase):
         """Return the Kubernetes of an image."""
         return image.removeprefix("ubuntu-")
 
-    def control_plane_nodes(self) -> set[str]:
-        """Return the names of the control plane's nodes."""
-        machines = self.machines("control-plane").values()
-        return set(map(self.node_of, machines))
-
 
 def versions(nodes: dict[str, view.Object]) -> set[str]:
     """Return the versions that kubelets report."""

@@ -16,6 +16,7 @@ from lab import magnums
 from lab import steps
 from lab import virtualenv
 from lab.nodes import mode
+from lab.nodes import programs
 
 _CHANGING = frozenset(
     {"build", "up", "demo", "start", "stop", "restart", "down", "wipe"}
@@ -61,6 +62,7 @@ def _choose(options: argparse.Namespace) -> int:
         held = lock.take(options.command)
     if options.command in _BUILDING:
         addon_provider.choose()
+        programs.choose(minors=getattr(options, "minors", None))
     if options.command == "build":
         # Not the driver: two that install it at once spoil its metadata.
         bootstrap.prepare(

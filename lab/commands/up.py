@@ -30,6 +30,7 @@ from lab.horizon import build as horizon_build
 from lab.horizon import dashboard
 from lab.nodes import host
 from lab.nodes import mode
+from lab.nodes import programs
 from lab.nodes import removal
 from lab.nodes import services as node_services
 
@@ -248,6 +249,8 @@ def _fill_stamp() -> str:
     # The endpoints are the services'.
     inputs = [folder / "catalogue.py", folder / "services.py"]
     words = [*config.ZONES, mode.NETWORK if mode.chosen() else ""]
+    if mode.chosen():
+        words += programs.kubernetes()
     return stamps.fingerprint(*words, files=inputs)
 
 

@@ -89,8 +89,8 @@ def _images() -> tuple[str, str]:
     """Return the image to begin with and a newer one."""
     if not mode.chosen():
         return "ubuntu-v1.34.2", "ubuntu-v1.35.1"
-    first, *_, last = map(system.name, programs.kubernetes())
-    return first, last
+    *_, older, newer = map(system.name, programs.kubernetes())
+    return older, newer
 
 
 def _template(name: str, image: str) -> None:

@@ -2,9 +2,11 @@
 
 """Build the programs of machines from pinned Go modules.
 
-The oldest Kubernetes is the one of the management cluster: what both have is
-compiled once. Other programs that use Kubernetes' libraries are in that module
-too, as far as their versions let it. runc and flannel need a C compiler.
+The management cluster has one of their versions of Kubernetes: what both have
+is compiled once. Other programs that use Kubernetes' libraries are in that
+module too, as far as their versions let it. runc and flannel need a C
+compiler. Versions that are older than the management cluster's are built only
+for those who ask (``up --nodes --minors``). The choice stays.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,6 +14,7 @@ import dataclasses
 import os
 import pathlib
 
+from lab import choices
 from lab import cluster_api
 from lab import errors
 from lab import golang
@@ -27,6 +30,8 @@ _LOG = layout.log("programs")
 _CONTAINERD = "github.com/containerd/containerd/v2/cmd"
 _CNI = "github.com/containernetworking/plugins/plugins"
 _KUBERNETES = "k8s.io/kubernetes"
+_ETCD = "go.etcd.io/etcd/server/v3"
+_OLDER = choices.Choice("with-minors", "no")
 _OPENSTACK = "k8s.io/cloud-provider-openstack/cmd"
 FOLDER = layout.STATE / "nodes"
 BIN = FOLDER / "bin"
@@ -113,8 +118,17 @@ _OF_KUBERNETES = (
 )
 
 
+def choose(*, minors: bool | None) -> None:
+    """Remember whether machines may have older versions of Kubernetes.
+
+    :param minors: None: the choice stays
+    """
+    if minors is not None:
+        _OLDER.write("yes" if minors else "no")
+
+
 def kubernetes() -> list[str]:
-    """Return the versions of Kubernetes that machines may have.
+    """Return the versions of Kubernetes that machines may have, oldest first.
 
     With a minor version in ``$LAB_KUBERNETES`` it is that one alone, which is
     half of the work to build.
@@ -127,10 +141,14 @@ def _modules() -> dict[str, pathlib.Path]:
 
     :raises LabError: there is none of the wanted minor version
     """
-    known = {}
-    for folder in (_PLANE, *sorted(_MODULES.glob("1.*"))):
-        required = programs.versions((folder / "go.mod").read_text())
-        known[required[_KUBERNETES]] = folder
+    planes, with_older = _required(_PLANE)[_KUBERNETES], _OLDER.read() == "yes"
+    folders = (_PLANE, *_MODULES.glob("1.*"))
+    found = {_required(each)[_KUBERNETES]: each for each in folders}
+    known = {
+        version: found[version]
+        for version in sorted(found)
+        if with_older or version >= planes
+    }
     wanted = os.environ.get("LAB_KUBERNETES")
     if not wanted:
         return known
@@ -146,6 +164,11 @@ def _modules() -> dict[str, pathlib.Path]:
     return found
 
 
+def _required(module: pathlib.Path) -> dict[str, str]:
+    """Return the version of every module that a folder's go.mod requires."""
+    return programs.versions((module / "go.mod").read_text())
+
+
 def of_machines() -> list[Program]:
     """Return the programs that images of machines are made of."""
     found = [*_COMMON, _agnhost()]
@@ -154,7 +177,27 @@ def of_machines() -> list[Program]:
             Program(f"{version}/{name}", f"{_KUBERNETES}/cmd/{name}", module)
             for name in _OF_KUBERNETES
         )
+        if _has_own_etcd(module):
+            found.append(Program(f"{version}/etcd", _ETCD, module))
     return found
+
+
+def etcd(version: str) -> pathlib.Path:
+    """Return the etcd of a version of Kubernetes.
+
+    It is the management cluster's, if Kubernetes is built with libraries of
+    the same minor version of etcd.
+    """
+    own = _has_own_etcd(_modules()[version])
+    return BIN / version / "etcd" if own else layout.BIN / "etcd"
+
+
+def _has_own_etcd(module: pathlib.Path) -> bool:
+    """Return whether a module and the plane differ in etcd's minor version."""
+    own, planes = (
+        _required(each)[_ETCD].rpartition(".")[0] for each in (module, _PLANE)
+    )
+    return own != planes
 
 
 def _agnhost() -> Program:

@@ -195,7 +195,7 @@ def _container_images(version: str) -> Iterator[containers.Image]:
         yield containers.Image((names[program],), {path: file}, (program,))
     yield containers.Image(
         (names["etcd"],),
-        {"usr/local/bin/etcd": layout.BIN / "etcd"},
+        {"usr/local/bin/etcd": programs.etcd(version)},
         ("etcd",),
     )
     yield containers.Image(

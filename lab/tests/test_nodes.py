@@ -7,12 +7,15 @@ import io
 import json
 import os
 import pathlib
+import re
 import tarfile
 import tempfile
 import unittest
 from unittest import mock
 
 from lab import errors
+from lab import layout
+from lab.commands import up
 from lab.nodes import addons
 from lab.nodes import balancers
 from lab.nodes import containers
@@ -272,6 +275,11 @@ class ImageTest(unittest.TestCase):
 
 
 class ProgramTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        state = pathlib.Path(folder)
+        self.enterContext(mock.patch.object(layout, "STATE", state))
+
     def versions(self, wanted: str) -> list[str]:
         with mock.patch.dict(os.environ, LAB_KUBERNETES=wanted):
             return programs.kubernetes()
@@ -281,6 +289,59 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(["v1.35.4"], self.versions("1.35"))
         with self.assertRaisesRegex(errors.LabError, "1.3, .* v1.35.4"):
             self.versions("1.3")
+
+    def test_older_versions_are_built_until_they_are_refused(self) -> None:
+        newer = {each.path for each in programs.of_machines()}
+        programs.choose(minors=True)
+        self.assertEqual(
+            ["v1.33.13", "v1.34.4", "v1.35.4", "v1.36.3"], self.versions("")
+        )
+        self.assertEqual(["v1.33.13"], self.versions("1.33"))
+        found = {each.path for each in programs.of_machines()}
+        self.assertLess(newer, found)
+        programs.choose(minors=False)
+        self.assertEqual(["v1.35.4", "v1.36.3"], self.versions(""))
+
+    def test_the_cloud_gets_the_images_of_another_choice(self) -> None:
+        (layout.STATE / "with-nodes").write_text("yes")
+        before = up._fill_stamp()
+        programs.choose(minors=None)
+        self.assertEqual(before, up._fill_stamp())
+        programs.choose(minors=True)
+        self.assertNotEqual(before, up._fill_stamp())
+
+    def test_kubernetes_1_33_alone_has_an_etcd_of_its_own(self) -> None:
+        programs.choose(minors=True)
+        shared = layout.BIN / "etcd"
+        self.assertEqual(
+            {
+                "v1.33.13": programs.BIN / "v1.33.13" / "etcd",
+                "v1.34.4": shared,
+                "v1.35.4": shared,
+                "v1.36.3": shared,
+            },
+            {each: programs.etcd(each) for each in programs.kubernetes()},
+        )
+        built = [
+            (each.path, each.module.name)
+            for each in programs.of_machines()
+            if each.package.startswith("go.etcd.io/")
+        ]
+        self.assertEqual([("v1.33.13/etcd", "1.33")], built)
+
+    def test_libraries_of_a_module_are_of_its_kubernetes(self) -> None:
+        programs.choose(minors=True)
+        kubelets = {
+            each.path: each.module
+            for each in programs.of_machines()
+            if each.path.endswith("/kubelet")
+        }
+        for version in programs.kubernetes():
+            module = kubelets[f"{version}/kubelet"]
+            text = (module / "go.mod").read_text()
+            replaced = re.findall(r"k8s\.io/\S+ => k8s\.io/\S+ (\S+)", text)
+            self.assertEqual({f"v0{version[2:]}"}, set(replaced))
+            self.assertTrue((module / "go.sum").exists(), version)
 
     def test_tests_of_clusters_are_those_of_the_newest_version(self) -> None:
         for wanted, module in ("", "1.36"), ("1.35", "plane"):

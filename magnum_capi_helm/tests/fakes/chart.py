@@ -141,10 +141,9 @@ def _autoscaler(
 
 
 def _balancer(values: dict[str, Any]) -> dict[str, Any]:
-    """The API's load balancer, for clusters that have settings of it."""
-    if "allowedCIDRs" not in values.get("apiServer", {}):
-        return {}
-    return {"apiServerLoadBalancer": {"enabled": True}}
+    """The API's load balancer, as the chart renders it."""
+    enabled = values.get("apiServer", {}).get("enableLoadBalancer", True)
+    return {"apiServerLoadBalancer": {"enabled": enabled}}
 
 
 class _Maker:

@@ -33,8 +33,6 @@ from magnum_capi_helm.model import versions
 _GROUPS = "nodeGroups"
 #: Minor version of Kubernetes with etcd 3.6.
 _ETCD_3_6 = 34
-#: Keys of the values with version and image of machines.
-_MACHINE = ("kubernetesVersion", "machineImageId")
 
 #: The path of a leaf of the values, and its new value; none: it has to go.
 Change = Sequence[Any]
@@ -220,21 +218,23 @@ def values_of_step(
     :param final: of the whole upgrade
     :param workers: names of the node groups that follow
     """
-    hop = hops[index]
+    hop, items = hops[index], values.items_by_name(before)
     if not any(each.control_plane for each in hops[index:]):
         return final
+    items = {k: upgrade_rules.pinned(v, before) for k, v in items.items()}
+    result: Mapping[str, Any] = before
     if not hop.control_plane:
-        groups = values.items_by_name(final)
-        strategies = {e: groups[e].get("rolloutStrategy") for e in workers}
-        return _with_workers(before, hop.image, strategies)
-    if any(each.control_plane for each in hops[index + 1 :]):
-        return _with_control_plane(before, hop.image)
-    return copy.deepcopy({**final, _GROUPS: _pinned(before)})
-
-
-def _pinned(before: Mapping[str, Any]) -> list[topic.Values]:
-    items = values.items_by_name(before).values()
-    return [upgrade_rules.pinned(each, before) for each in items]
+        last = values.items_by_name(final)
+        for name in items.keys() & workers:
+            items[name] = _machine(items[name], hop.image)
+            strategy = last[name].get("rolloutStrategy")
+            topic.put(items[name], "rolloutStrategy", strategy)
+    elif any(each.control_plane for each in hops[index + 1 :]):
+        plane = _machine(before.get("controlPlane") or {}, hop.image)
+        result = {**_machine(before, hop.image), "controlPlane": plane}
+    else:
+        result = final
+    return copy.deepcopy({**result, _GROUPS: list(items.values())})
 
 
 def _machine(
@@ -242,33 +242,8 @@ def _machine(
 ) -> topic.Values:
     """Return settings with another image, by its ID, as all of 2.0 are."""
     kept = {k: v for k, v in before.items() if k != "machineImage"}
-    machine = zip(_MACHINE, (image.kube_version, image.id), strict=True)
-    return {**kept, **dict(machine)}
-
-
-def _with_control_plane(
-    before: Mapping[str, Any], image: cluster_spec.Image
-) -> topic.Values:
-    result = copy.deepcopy({**before, _GROUPS: _pinned(before)})
-    plane = _machine(result.get("controlPlane") or {}, image)
-    return {**_machine(result, image), "controlPlane": plane}
-
-
-def _with_workers(
-    before: Mapping[str, Any],
-    image: cluster_spec.Image,
-    strategies: Mapping[str, Any],
-) -> topic.Values:
-    """Return the values with another image of some groups.
-
-    :param strategies: name of a group -> how Cluster API replaces its machines
-    """
-    result = copy.deepcopy({**before, _GROUPS: _pinned(before)})
-    for index, item in enumerate(result[_GROUPS]):
-        if item["name"] in strategies:
-            new = result[_GROUPS][index] = _machine(item, image)
-            topic.put(new, "rolloutStrategy", strategies[item["name"]])
-    return result
+    version, name = image.kube_version, image.id
+    return {**kept, "kubernetesVersion": version, "machineImageId": name}
 
 
 def brings_etcd_3_6(old: str, new: str) -> bool:

@@ -33,6 +33,7 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
@@ -54,7 +55,8 @@ class Current:
     :param desired: the desired state, with all accepted requests
     :param autoscaled: UUIDs of the groups that the autoscaler owns -> their
         machines
-    :param revision: the revision that helm compares with
+    :param installed: the revision that helm compares with
+    :param stored: the stored state
     """
 
     release: releases.Release
@@ -62,7 +64,8 @@ class Current:
     rows: requested_groups.Rows
     desired: desired_state.DesiredState
     autoscaled: Mapping[str, int]
-    revision: int
+    installed: helm_records.Release
+    stored: releases.StoredState
 
     @property
     def row(self) -> Any:
@@ -80,6 +83,19 @@ class Current:
     def items(self) -> dict[str, topic.Values]:
         """The items of the value ``nodeGroups``, by name."""
         return values.items_by_name(self.desired.values)
+
+    def compare(
+        self,
+        desired: desired_state.DesiredState,
+        before: helm_records.Release | None = None,
+    ) -> Comparison:
+        """Compare the objects of a desired state with those of before.
+
+        :param before: with other objects than the installed ones
+        :raises HelmError: the chart does not accept the values
+        """
+        name, after = self.release.release, self.release.render(desired)
+        return Comparison(name, before or self.installed, after)
 
     def changed(
         self,
@@ -109,7 +125,7 @@ class Current:
             may_replace=before.may_replace,
             version=before.version,
             **fields,
-        ).permitting(self.revision, groups)
+        ).permitting(self.installed.version, groups)
 
 
 def read(release: releases.Release, *, ends_upgrade: bool = False) -> Current:
@@ -138,7 +154,8 @@ def read(release: releases.Release, *, ends_upgrade: bool = False) -> Current:
             f"{plan.WAY_BACK}"
         )
     desired = stored.desired_for(row, rows_now, revisions)
-    template_guard.check_current(release, desired, revisions)
+    installed = template_guard.check_current(release, desired, revisions)
+    installed = installed or _deployed(release, revisions)
     named = rows_now.known_as(values.group_names(desired.values))
     live = release.runtime.snapshots.read(release.scope).decode()
     owned = live.autoscaled()
@@ -150,20 +167,45 @@ def read(release: releases.Release, *, ends_upgrade: bool = False) -> Current:
         if each.chart_name in owned
     }
     existing = list(filter(rows.is_member, nodegroups))
-    revision = releases.last_deployed(revisions).version
-    return Current(release, existing, named, desired, autoscaled, revision)
+    return Current(
+        release, existing, named, desired, autoscaled, installed, stored
+    )
+
+
+def _deployed(
+    release: releases.Release, revisions: releases.Revisions
+) -> helm_records.Release:
+    before = releases.deployed(release.runtime, release.scope, revisions)
+    if before is None:
+        raise errors.NotSupported(
+            f"release {release.release} was never deployed: there is nothing "
+            "to compare with"
+        )
+    return before
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """The difference between the installed manifest and a new one.
 
+    :param release: name of the release
     :param before: the revision that helm compares with
     :param after: all objects of the new manifest
     """
 
+    release: str
     before: helm_records.Release
     after: tuple[releases.Object, ...]
+
+    @functools.cached_property
+    def replaced(self) -> tuple[str, ...]:
+        """The groups whose machines are replaced, by the chart's names."""
+        return template_guard.replaced(self.release, self.before, self.after)
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """The node groups of them."""
+        return tuple(e for e in self.replaced if e != names.CONTROL_PLANE)
 
     @functools.cached_property
     def changes(self) -> tuple[diff.Change, ...]:
@@ -188,19 +230,13 @@ class Comparison:
 def compare(
     release: releases.Release, desired: desired_state.DesiredState
 ) -> Comparison:
-    """Compare the installed objects with those of a desired state.
+    """Compare a release that no change has read; see ``Current.compare``.
 
     :raises NotSupported: no revision was deployed
     :raises HelmError: the chart does not accept the values
     """
-    revisions = release.revisions()
-    before = releases.deployed(release.runtime, release.scope, revisions)
-    if before is None:
-        raise errors.NotSupported(
-            f"release {release.release} was never deployed: there is nothing "
-            "to compare with"
-        )
-    return Comparison(before, release.render(desired))
+    before = _deployed(release, release.revisions())
+    return Comparison(release.release, before, release.render(desired))
 
 
 def dry_run(

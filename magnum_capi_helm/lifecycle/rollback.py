@@ -107,8 +107,7 @@ def _reached(
     :param before: the state before the upgrade
     :raises NotSupported: no step follows, or workers are being replaced
     """
-    release = current.release
-    steps = releases.read_plan(release.runtime, release.scope)
+    steps = current.stored.plan
     if before is None or not isinstance(steps, upgrade_steps.Upgrade):
         raise errors.NotSupported(
             f"cluster {current.row.name} has no upgrade with steps to come: "
@@ -120,7 +119,7 @@ def _reached(
             "have two versions: remove the reason why it does not end, and "
             "resize the cluster to the count it has"
         )
-    versions_now = {_version(each) for each in _servers(release)}
+    versions_now = {_version(each) for each in _servers(current.release)}
     chart, reached = before.chart, before.values
     for each in steps.reached(versions_now):
         chart = each.helm_chart
@@ -195,7 +194,7 @@ def _without_upgrade(
         labels=before.labels,
         moves=dataclasses.replace(before.moves, groups=fields),
         version=current.desired.version,
-    ).permitting(current.revision, replaced, back=True)
+    ).permitting(current.installed.version, replaced, back=True)
 
 
 def _check_control_plane(

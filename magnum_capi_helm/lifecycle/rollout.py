@@ -114,13 +114,12 @@ def plan(release: releases.Release, order: Order) -> Plan:
             return Plan(version, going_on=True)
         if desired is None:
             return Plan(version)
-        comparison = release_change.compare(release, desired)
+        comparison = current.compare(desired)
     _check_machines(release.release, comparison.changes, order)
     _check_certificates(release, comparison.objects, order)
-    replaced = template_guard.replaced(
-        release.release, comparison.before, comparison.after
+    permitted = desired.permitting(
+        current.installed.version, comparison.replaced
     )
-    permitted = desired.permitting(current.revision, replaced)
     return Plan(version, permitted, comparison)
 
 
@@ -345,7 +344,7 @@ def _chart(old: cluster_spec.Chart, version: str) -> cluster_spec.Chart:
 
 def _is_rebuilt(current: release_change.Current) -> bool:
     """Return whether the chart of that version makes other machines now."""
-    comparison = release_change.compare(current.release, current.desired)
+    comparison = current.compare(current.desired)
     return bool(
         template_guard.unasked(
             current.release.release,

@@ -84,7 +84,7 @@ def rotate(operation: operations.Operation) -> None:
         ):
             held.check_living()
             current = release_change.read(held)
-            state = observed_state.observe_all(held, held.read_stored())
+            state = observed_state.observe_all(held, current.stored)
             observed_state.check_settled(state)
             _check_machines(held, current)
             rotation = _new_rotation(held, cluster)
@@ -124,7 +124,7 @@ def _check_machines(
             cloud.image(image)
     # There is no bridge yet: any certificate is as good.
     prepared = _prepared(held, _trusted(held, "ca"))
-    compared = release_change.compare(held, prepared)
+    compared = current.compare(prepared)
     template_guard.check_objects(
         held, prepared, current.rows, compared.before, compared.after
     )

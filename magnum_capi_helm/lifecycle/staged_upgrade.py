@@ -8,7 +8,7 @@ stored the desired state of the first step together with the plan.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 import dataclasses
 import time
 
@@ -17,41 +17,33 @@ from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
-from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.status import view
 
 
-def check_alone(
-    held: holding.Held, comparison: release_change.Comparison
-) -> None:
+def check_alone(comparison: release_change.Comparison) -> None:
     """Refuse an upgrade of the control plane that replaces workers, too.
 
     :raises NotSupported: chart, labels or options change their machines
     """
-    before, after = comparison.before, comparison.after
-    remade = {*template_guard.replaced(held.release, before, after)}
-    if workers := remade - {names.CONTROL_PLANE}:
+    if workers := comparison.workers:
         raise errors.NotSupported(
             "nodegroup: upgrade the whole cluster, without --nodegroup, since "
             "chart, labels or options change the machines of workers as well. "
-            f"They are those of {', '.join(sorted(workers))}"
+            f"They are those of {', '.join(workers)}"
         )
 
 
 def divide(
-    held: holding.Held,
     plan: upgrade_plan.Upgrade,
     draft: desired_state.DesiredState,
     comparison: release_change.Comparison,
@@ -64,14 +56,12 @@ def divide(
     :raises HelmError: the chart does not accept the values
     :raises NotSupported: a step before the last one would replace too much
     """
-    before, after = comparison.before, comparison.after
-    remade = {*template_guard.replaced(held.release, before, after)}
-    workers = remade - {names.CONTROL_PLANE}
+    workers, current = comparison.workers, plan.current
     if plan.built is None or not (
-        plan.passes_minors or (workers and workers != remade)
+        plan.passes_minors or (workers and workers != comparison.replaced)
     ):
         return draft, None
-    stages = _stages(held, plan, draft, before)
+    stages = _stages(plan, draft)
     if len(stages) == 1:
         return draft, None
     # The first step has begun: the request stores its desired state.
@@ -80,55 +70,48 @@ def divide(
         draft,
         chart=steps.stage.helm_chart,
         values=upgrade_steps.applied(
-            plan.current.desired.values, steps.stage.changes
+            current.desired.values, steps.stage.changes
         ),
         steps_follow=True,
         may_replace=None,
     )
-    revision, groups = plan.current.revision, steps.stage.may_replace
+    revision, groups = current.installed.version, steps.stage.may_replace
     return first.permitting(revision, groups), steps
 
 
 def _stages(
-    held: holding.Held,
-    plan: upgrade_plan.Upgrade,
-    draft: desired_state.DesiredState,
-    before: helm_records.Release,
+    plan: upgrade_plan.Upgrade, draft: desired_state.DesiredState
 ) -> list[upgrade_steps.Stage]:
     """Return the steps; those of the control plane leave workers alone.
 
     If the last values of the control plane replace workers as well, it is one
     step with theirs.
     """
-    old, hops = plan.current.desired, plan.hops
-    chart, now, stages, both = old.chart, old.values, [], False
+    current, hops, stages, both = plan.current, plan.hops, [], False
+    now, before = current.desired, current.installed
     for index, hop in enumerate(hops):
         new = upgrade_steps.values_of_step(
-            hops, index, now, draft.values, plan.workers
+            hops, index, now.values, draft.values, plan.workers
         )
-        if hop.chart != chart:
-            chart = hop.chart
-            new = _with_chart(plan.current, chart, new)
-        new = values.upgraded(new, old.values)
-        after = held.render(
-            dataclasses.replace(draft, chart=chart, values=new)
-        )
-        remade = {*template_guard.replaced(held.release, before, after)}
-        if hop.control_plane and remade - {names.CONTROL_PLANE}:
+        if hop.chart != now.chart:
+            new = _with_chart(current, hop.chart, new)
+        new = values.upgraded(new, current.desired.values)
+        then = dataclasses.replace(draft, chart=hop.chart, values=new)
+        step = current.compare(then, before)
+        if hop.control_plane and step.workers:
             rest = [each.control_plane for each in hops[index + 1 :]]
             if both := rest == [False]:
                 continue
-            raise _too_much(hop, remade)
-        changes = upgrade_steps.changes(now, new)
+            raise _too_much(hop, step.workers)
         stage = upgrade_steps.Stage(
             control_plane=hop.control_plane or both,
             workers=not hop.control_plane,
             version=hop.image.kube_version,
-            chart=dataclasses.asdict(chart),
-            changes=changes,
+            chart=dataclasses.asdict(hop.chart),
+            changes=upgrade_steps.changes(now.values, new),
         )
         stages.append(stage)
-        now, before = new, dataclasses.replace(before, objects=after)
+        now, before = then, dataclasses.replace(before, objects=step.after)
     return stages
 
 
@@ -145,14 +128,13 @@ def _with_chart(
 
 
 def _too_much(
-    hop: upgrade_steps.Hop, remade: Collection[str]
+    hop: upgrade_steps.Hop, workers: Sequence[str]
 ) -> errors.NotSupported:
-    workers = ", ".join(sorted({*remade} - {names.CONTROL_PLANE}))
     return errors.NotSupported(
         "upgrade one minor version of Kubernetes at a time: the new chart "
         "replaces workers in a step of the control plane as well. They are "
-        f"those of {workers}, in the step to v{hop.image.kube_version} with "
-        f"chart {hop.chart.version}"
+        f"those of {', '.join(workers)}, in the step to "
+        f"v{hop.image.kube_version} with chart {hop.chart.version}"
     )
 
 

@@ -184,9 +184,9 @@ def _checked(
         releases.ensure_etcd_key(
             held.runtime.management, *held.scope, held.object_labels
         )
-    comparison = release_change.compare(held, draft)
+    comparison = plan.current.compare(draft)
     if plan.alone:
-        staged_upgrade.check_alone(held, comparison)
+        staged_upgrade.check_alone(comparison)
     template_guard.check_objects(
         held, draft, plan.current.rows, comparison.before, comparison.after
     )
@@ -202,9 +202,9 @@ def _checked(
         ids = held.make_server_groups(held.session(), policies)
         new = nodes.with_server_group_ids(draft.values, plan.cluster, ids)
         draft = dataclasses.replace(draft, values=new)
-    first, steps = staged_upgrade.divide(held, plan, draft, comparison)
+    first, steps = staged_upgrade.divide(plan, draft, comparison)
     if plan.passes_minors:
-        objects = release_change.compare(held, first).objects
+        objects = plan.current.compare(first).objects
         release_change.dry_run(held, objects, "the first step")
     return first, steps
 
@@ -215,10 +215,7 @@ def _log_kept_groups(
     comparison: release_change.Comparison,
 ) -> None:
     """Name groups whose image stays and that a newer chart replaces."""
-    replaced = template_guard.replaced(
-        held.release, comparison.before, comparison.after
-    )
-    kept = sorted({*replaced} - plan.remade)
+    kept = sorted({*comparison.replaced} - plan.remade)
     if kept:
         LOG.warning(
             "Upgrade of cluster %s: chart %s replaces the machines of %s, "

@@ -21,7 +21,6 @@ the conductor's charts and files, and would notify nobody.
 from __future__ import annotations
 
 from collections.abc import Callable
-import time
 from typing import Any
 
 from magnum import objects
@@ -47,8 +46,6 @@ from magnum_capi_helm.status import health
 _VERSION = {"OpenStack-API-Version": "container-infra 1.8"}
 #: Seconds for an answer. Magnum's API waits 60 for the conductor, by default.
 _WAIT = 90
-#: Seconds between two requests for the same upgrade; tests don't wait.
-PAUSE = 10.0
 #: Seconds to wait for a helm process: an operator can wait.
 _PATIENCE = 600.0
 
@@ -114,8 +111,7 @@ def begin(operation: operations.Operation, template: str) -> None:
     """Ask Magnum to upgrade a cluster; return when it has accepted.
 
     The policy ``cluster:upgrade_all_projects`` has to allow Magnum's service
-    user. If the answer is lost, the row tells whether the upgrade has begun. A
-    conductor refuses while a poll works on the cluster: ask three times.
+    user. If the answer is lost, the row tells whether the upgrade has begun.
 
     :param template: UUID of the new template
     :raises CloudError: Magnum has not accepted the upgrade
@@ -125,18 +121,13 @@ def begin(operation: operations.Operation, template: str) -> None:
     url = f"{url.rstrip('/').removesuffix('/v1')}/v1/clusters"
     url = f"{url}/{operation.cluster.uuid}/actions/upgrade"
     body = {"cluster_template": template, "max_batch_size": 1}
-    for last in (False, False, True):
-        try:
-            with sessions.asking("upgrade by Magnum's API"):
-                session.post(url, json=body, headers=_VERSION, timeout=_WAIT)
-            return
-        except errors.CloudError:
-            row = rows.fresh(operation.context, operation.cluster)
-            if row is not None and rows.in_progress(row.status):
-                return
-            if last:
-                raise
-        time.sleep(PAUSE)
+    try:
+        with sessions.asking("upgrade by Magnum's API"):
+            session.post(url, json=body, headers=_VERSION, timeout=_WAIT)
+    except errors.CloudError:
+        row = rows.fresh(operation.context, operation.cluster)
+        if row is None or not rows.in_progress(row.status):
+            raise
 
 
 def pending(operation: operations.Operation, template: str) -> str:

@@ -4,7 +4,8 @@
 
 1. Magnum waits for the answer. A refusal other than ``NotSupported`` would
    mark the cluster as failed, so every refusal becomes one.
-2. Wait for a helm process, then take the Lease and read the row again.
+2. Wait for a helm process, then for a poll that has the Lease; take it and
+   read the row again.
 3. Refuse a cluster that another operation works on.
 4. Compute the new desired state: references, versions, immutable fields.
 5. Make the key of etcd and the server groups that the new values need. They
@@ -80,7 +81,8 @@ def upgrade(
             operation.check_answering()
             # Before the Lease: no operation waits for helm with a Lease.
             stack.enter_context(operation.runtime.turns.turn(_PATIENCE))
-            held = stack.enter_context(operation.lock())
+            wait = operation.runtime.lease_wait
+            held = stack.enter_context(operation.lock(wait=wait))
             _check_idle(held)
             pending_requests.settle(held)
             plan = _plan(held, template, batch, nodegroup)

@@ -4,8 +4,16 @@
 
 from __future__ import annotations
 
+import collections
+from typing import Any
+
+import fixtures
+import sqlalchemy
+
+from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
 
@@ -32,6 +40,39 @@ class WholeTest(upgrading.UpgradeTestCase):
             self.machines(),
         )
         self.assertEqual("v1.35.1", self.row().coe_version)
+
+    def test_requests_and_statements_of_an_upgrade_in_two_steps(self) -> None:
+        new = self.template(image_id="ubuntu-1.35")
+        self.management.requests.clear()
+        statements: list[str] = []
+        event = (sqlalchemy.engine.Engine, "before_cursor_execute")
+
+        def listen(*args: Any) -> None:
+            statements.append(args[2].split()[0])
+
+        sqlalchemy.event.listen(*event, listen)
+        self.addCleanup(sqlalchemy.event.remove, *event, listen)
+        self.upgrade(new)
+        asked = collections.Counter(e.verb for e in self.management.requests)
+        self.assertEqual(
+            {"get": 17, "list": 20, "dry-run": 6, "patch": 11, "replace": 2},
+            asked,
+        )
+        told = collections.Counter(statements)
+        self.assertEqual({"BEGIN": 20, "SELECT": 20, "UPDATE": 5}, told)
+
+    def test_a_poll_that_has_the_lease_is_waited_for(self) -> None:
+        runtime.get().lease_wait = 60.0
+        lease = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        held = {"holderIdentity": "other", "renewTime": "now"}
+        self.server.patch(*lease, {"spec": held})
+
+        def sleep(_: float) -> None:
+            self.server.patch(*lease, {"spec": {"holderIdentity": ""}})
+
+        self.useFixture(fixtures.MockPatch("time.sleep", sleep))
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
 
     def test_it_is_not_complete_while_status_is_that_of_before(self) -> None:
         self.upgrade(self.template(image_id="ubuntu-1.35"))

@@ -173,10 +173,16 @@ def _outside(chart: str, kubernetes: str) -> str:
 _CLUSTER_API, _CLUSTER_API_SINCE = ("1.12.8", "1.13.1"), 36
 
 
+def needs_cluster_api(kubernetes: str) -> bool:
+    """Return whether not every Cluster API supports a Kubernetes version."""
+    version = versions.number(kubernetes)
+    return version is not None and version[1] >= _CLUSTER_API_SINCE
+
+
 def check_cluster_api(installed: str, kubernetes: str) -> None:
     """Refuse a version of Kubernetes that Cluster API does not support."""
-    have, version = versions.number(installed), versions.number(kubernetes)
-    if not have or not version or version[1] < _CLUSTER_API_SINCE:
+    have = versions.number(installed)
+    if not have or not needs_cluster_api(kubernetes):
         return
     oldest = [each for each in map(versions.number, _CLUSTER_API) if each]
     is_later = have[:2] > oldest[-1][:2]

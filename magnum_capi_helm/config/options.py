@@ -198,10 +198,11 @@ OPTIONS: list[cfg.Opt] = [
         "quota_check",
         default="off",
         choices=["off", "warn", "refuse"],
-        help="Compare the demand of a new or larger cluster or nodegroup "
-        "with the project's free quota of Nova, Cinder and Neutron. The "
-        "demand includes one more machine for each rollout. warn: log what "
-        "does not fit; refuse: refuse the request.",
+        help="Compare the demand of a new or larger cluster or nodegroup, or "
+        "of an upgrade by several minor versions, with the project's free "
+        "quota of Nova, Cinder and Neutron. The demand includes one more "
+        "machine for each rollout. warn: log what does not fit; refuse: "
+        "refuse the request.",
     ),
     cfg.ListOpt(
         "values_files",

@@ -15,7 +15,8 @@ Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+import contextlib
 from typing import TYPE_CHECKING
 
 from magnum_capi_helm.chart import upgrade_rules
@@ -25,11 +26,14 @@ from magnum_capi_helm.features import template as template_labels
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import components
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import hop_images
+from magnum_capi_helm.resolve import quota
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -46,7 +50,8 @@ def plan(
     """Return the steps of the upgrade of a cluster.
 
     :param cluster: as it will be, with the groups that follow alone
-    :raises NotSupported: a version does not fit, or an image is missing
+    :raises NotSupported: a version does not fit, or naming all that keeps the
+        cluster from the versions on the way
     :raises CapiHelmError: OpenStack or the management cluster does not answer
     """
     old = upgrade_rules.control_plane_version(current.desired.values)
@@ -58,10 +63,47 @@ def plan(
         upgrade_rules.check_pair(chart.version, new)
     _check_kept_groups(current, cluster)
     route = _route(current, cluster, old, new)
-    images = _images(current, cluster, cloud, route)
+    hops: Hops = ()
+    problems: list[str] = []
+    with _noted(problems):
+        images = _images(current, cluster, cloud, route)
+        hops = _with_charts(current, cluster, route, images)
     if old != new:
-        _check_cluster_api(current, new)
-    return _with_charts(current, cluster, route, images)
+        with _noted(problems):
+            _check_cluster_api(current, new)
+    if len({minor for _, minor in route}) > 1:
+        with _noted(problems):
+            _check_settled(current)
+        with _noted(problems), errors.in_field("a new control plane machine"):
+            quota.check_group(cloud, cluster, cluster.control_plane, 1)
+    if problems:
+        raise errors.NotSupported(_joined(problems))
+    return hops
+
+
+@contextlib.contextmanager
+def _noted(problems: list[str]) -> Iterator[None]:
+    """Note the refusal of a block, so that the user reads all at once."""
+    try:
+        yield
+    except (errors.NotSupported, errors.InvalidInput) as error:
+        problems.append(str(error))
+
+
+def _joined(problems: Sequence[str]) -> str:
+    """Return one text; Magnum's client shows its first sentence alone."""
+    parts = [each.partition(". ") for each in problems]
+    first = "; ".join(each for each, _, _ in parts)
+    return ". ".join((first, *(rest for _, _, rest in parts if rest)))
+
+
+def _check_settled(current: release_change.Current) -> None:
+    """Refuse a cluster whose machines may not come up in each step.
+
+    An upgrade by one minor version may mend such a cluster.
+    """
+    state = observed_state.observe_all(current.release, current.stored)
+    observed_state.check_settled(state)
 
 
 def check_group_version(
@@ -178,14 +220,22 @@ def _with_charts(
 def _check_cluster_api(current: release_change.Current, version: str) -> None:
     """Refuse a Kubernetes that needs a later Cluster API.
 
-    The last version needs the latest one. Controllers that run elsewhere, or
-    that the driver may not list, are not known.
+    The last version needs the latest one. Controllers that run elsewhere are
+    not known: nothing on the management cluster tells their version.
+
+    :raises NotSupported: it is too old, or the driver may not look
     """
+    if not upgrade_rules.needs_cluster_api(version):
+        return
     management = current.release.runtime.management
     try:
         running = management.list(kinds.DEPLOYMENT, None, components.SELECTOR)
-    except responses.ForbiddenError:
-        return
+    except responses.ForbiddenError as error:
+        raise errors.NotSupported(
+            "the driver can't see whether Cluster API is new enough for the "
+            "Kubernetes of an image: ask the operator to give the driver the "
+            f"permissions of its version. {error}"
+        ) from error
     for each in components.read(running):
         if each.name == "Cluster API":
             upgrade_rules.check_cluster_api(each.version, version)

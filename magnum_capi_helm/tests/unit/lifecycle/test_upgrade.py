@@ -55,7 +55,7 @@ class WholeTest(upgrading.UpgradeTestCase):
         self.upgrade(new)
         asked = collections.Counter(e.verb for e in self.management.requests)
         self.assertEqual(
-            {"get": 17, "list": 20, "dry-run": 6, "patch": 11, "replace": 2},
+            {"get": 17, "list": 19, "dry-run": 6, "patch": 11, "replace": 2},
             asked,
         )
         told = collections.Counter(statements)

@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import Any, ClassVar
 
 import fixtures
 from magnum.common import exception
 
+from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
@@ -29,9 +32,12 @@ OLD, MIDDLE = upgrading.OLD, upgrading.NEW
 class MinorsTestCase(upgrading.UpgradeTestCase):
     """A cluster of 1.34.2, and a public image of 1.35.1."""
 
+    #: Fields of the project's cloud.
+    cloud: ClassVar[dict[str, Any]] = {"public": ("ubuntu-1.35",)}
+
     def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
         cloud = super().catalogue(session)
-        cloud.public = ("ubuntu-1.35",)
+        vars(cloud).update(self.cloud)
         return cloud
 
     def begin(self, nodegroup: str = WORKER, **fields: Any) -> None:
@@ -244,6 +250,45 @@ class MeanwhileTest(MinorsTestCase):
 
 class RefusalTest(MinorsTestCase):
     """Nothing is written."""
+
+    def test_all_that_keeps_the_cluster_is_named_at_once(self) -> None:
+        conf.CONF.set_override("quota_check", "refuse", "capi_helm")
+        full = {"instances": quota_demand.Quota(3, 3)}
+        self.useFixture(
+            fixtures.MockPatchObject(self, "cloud", {"limits": full})
+        )
+        row = self.row()
+        self.dbapi.update_cluster(row.id, {"health_status": "UNHEALTHY"})
+        self.assertEqual(
+            "there is no image for a minor version of Kubernetes on the way: "
+            "ask your operator for a public image of each, or for the label "
+            "upgrade_images in the template; only a complete and healthy "
+            "cluster gets other machines, and this one is not: UNHEALTHY; a "
+            "new control plane machine: not enough quota: instances: 1 "
+            "needed, 0 of 3 free. There is none for Kubernetes 1.35, with "
+            "kube_version v1.35.x, os_distro ubuntu, no architecture and "
+            "min_disk up to 20",
+            self.refused(self.template(image_id="ubuntu-1.36")),
+        )
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+
+    def test_a_cluster_that_is_not_settled(self) -> None:
+        self.capi.fail_machine(WORKER)
+        self.assertIn(
+            "only a complete and healthy cluster gets other machines",
+            self.refused(self.template(image_id="ubuntu-1.36")),
+        )
+
+    def test_cluster_api_that_the_driver_may_not_list(self) -> None:
+        error = responses.ForbiddenError("User magnum cannot list (403)")
+        self.management.fail(error, verbs=("list",), kind=kinds.DEPLOYMENT)
+        self.assertEqual(
+            "the driver can't see whether Cluster API is new enough for the "
+            "Kubernetes of an image: ask the operator to give the driver the "
+            "permissions of its version. User magnum cannot list (403)",
+            self.refused(self.template(image_id="ubuntu-1.36")),
+        )
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
 
     def test_cluster_api_that_is_too_old_for_a_version(self) -> None:
         for each in deployments.tested():

@@ -123,7 +123,8 @@ class Upgrade(plan.Plan):
     NAME = "upgrade"
     WAY_BACK = (
         "An operator can roll it back before a control plane machine has the "
-        "newer Kubernetes, or stop it in a step of the control plane"
+        "newer Kubernetes (`magnum-capi-helm cluster rollback`), or stop it "
+        "in a step of the control plane (with `--stop-here`)"
     )
     EARLY = True
 

@@ -169,7 +169,7 @@ def _show_or_fail(
         show(held, plan, state.view)
     elif rows.in_progress(held.row.status):
         shown = ", ".join(map(view.name_of, left[:3]))
-        reason = f"{plan.text}: still to be replaced: {shown}"
+        reason = plan.failed(f"still to be replaced: {shown}")
         reason = f"{observed_state.LATE}{reason}"
         held.save_failed(state.nodegroups, reason, state.verdict)
 

@@ -379,9 +379,11 @@ def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
 
 
 def _give_up(held: holding.Held, state: observed_state.ObservedState) -> None:
-    verdict = plan_steps.with_step(state.view, state.verdict)
-    reason = f"{observed_state.LATE}{verdict.reason}"
-    held.save_failed(state.nodegroups, reason, verdict)
+    reason = state.verdict.reason
+    if plan := state.stored and state.stored.plan:
+        reason = plan.failed(reason)
+    reason = f"{observed_state.LATE}{reason}"
+    held.save_failed(state.nodegroups, reason, state.verdict)
 
 
 def _wait(_: holding.Held, state: observed_state.ObservedState) -> None:
@@ -453,7 +455,7 @@ def _fail_for_good(
         reason = errors.for_users(error)
         # The Cluster has the text of a step after helm alone.
         if plan := releases.read_plan(held.runtime, held.scope):
-            reason = f"{plan.text}: {reason}"
+            reason = plan.failed(reason)
         held.save_failed(state.nodegroups, reason)
 
 

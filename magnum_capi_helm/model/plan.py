@@ -76,6 +76,14 @@ class Plan:
         number = f"step {self.step + 1} of {len(self.steps)}"
         return f"{self.NAME}, {number}: {self.now.text}"
 
+    def failed(self, reason: str) -> str:
+        """Return the reason of a step that failed, and what to do."""
+        return (
+            f"{self.text}: {reason}. The polls of the cluster's health try "
+            "again; a resize to the present count does so at once. "
+            f"{self.WAY_BACK}"
+        )
+
     def to_secret(self) -> dict[str, str]:
         """Return the key of the Secret, with its content."""
         return {self.KEY: encoding.pack(dataclasses.asdict(self))}

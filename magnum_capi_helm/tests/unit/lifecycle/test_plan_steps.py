@@ -132,7 +132,9 @@ class LateTest(test_rotate_ca.RotationTestCase):
             "not done in time: CA rotation, step 2 of 6: workers get to trust "
             "both CAs: still to be replaced: "
             f"{base.RELEASE}-default-worker-m0, "
-            f"{base.RELEASE}-default-worker-m1",
+            f"{base.RELEASE}-default-worker-m1. The polls of the cluster's "
+            "health try again; a resize to the present count does so at once. "
+            "An operator can take it back before its step 3",
             row.status_reason,
         )
         self.capi.roll()

@@ -211,10 +211,45 @@ class MeanwhileTest(MinorsTestCase):
         self.assertEqual("UPDATE_FAILED", row.status)
         self.assertEqual(
             "upgrade, step 2 of 3: control plane to v1.36.0: helm upgrade: "
-            "admission webhook denied the request",
+            "admission webhook denied the request. The polls of the cluster's "
+            "health try again; a resize to the present count does so at once. "
+            "An operator can roll it back before a control plane machine has "
+            "the newer Kubernetes (`magnum-capi-helm cluster rollback`), or "
+            "stop it in a step of the control plane (with `--stop-here`)",
             row.status_reason,
         )
         self.resize(2)
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual((NEWEST, NEWEST), tuple(self.machines().values()))
+
+    def test_a_step_that_takes_too_long_says_how_it_goes_on(self) -> None:
+        revision = f"sh.helm.release.v1.{base.RELEASE}.v2"
+        old = {"metadata": {"labels": {"modifiedAt": "1"}}}
+        self.server.patch(kinds.SECRET, base.NAMESPACE, revision, old)
+        self.poll()
+        row = self.row()
+        self.assertEqual("UPDATE_FAILED", row.status)
+        self.assertRegex(
+            row.status_reason,
+            "^not done in time: upgrade, step 1 of 3: control plane to "
+            r"v1\.35\.1: .+ a resize to the present count does so at once\. "
+            "An operator can roll it back",
+        )
+
+    def test_a_failed_step_goes_on_with_health_polls(self) -> None:
+        self.capi.settle()
+        self.helm.outcomes = [fake_helm.Outcome.REFUSED]
+        self.poll()
+        # Magnum writes the reason of this refusal into the cluster's row.
+        self.assertRaises(
+            exception.MagnumException, self.add, "old", image_id="ubuntu-1.35"
+        )
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        for _ in range(4):
+            self.plane.clock.advance(60)
+            self.health_poll()
+            self.capi.settle()
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual((NEWEST, NEWEST), tuple(self.machines().values()))

@@ -139,13 +139,15 @@ def check_pair(
         )
 
 
-def chart_of_hop(new: str, old: str, kubernetes: str) -> str:
-    """Return the version of the chart that takes a version on the way.
+def chart_of_hop(
+    new: cluster_spec.Chart, old: cluster_spec.Chart, kubernetes: str
+) -> cluster_spec.Chart:
+    """Return the chart that takes a version on the way.
 
     :param new: preferred
     :param old: of the cluster
     """
-    outside = [_outside(each, kubernetes) for each in (new, old)]
+    outside = [_outside(each.version, kubernetes) for each in (new, old)]
     if all(outside):
         raise errors.NotSupported(
             "no chart takes a Kubernetes version on the way: choose a "

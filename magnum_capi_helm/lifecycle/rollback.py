@@ -41,6 +41,8 @@ from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
+#: Field of a nodegroup's row -> key of its values.
+_MACHINE = {"image_id": "machineImageId", "flavor_id": "machineFlavor"}
 _STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
 
 
@@ -134,25 +136,31 @@ def _true_moves(
     before: desired_state.Before,
     reached: topic.Values,
 ) -> desired_state.Moves:
-    """Return the old template, and the images that machines have by then."""
-    old, new = (
-        {names.CONTROL_PLANE: each["controlPlane"]}
-        | values.items_by_name(each)
-        for each in (before.values, reached)
-    )
+    """Return the old template, and what machines have by then.
+
+    A row keeps its name of an image or a flavor that did not change.
+    """
+    old, new = map(_groups, (before.values, reached))
     fields = {}
     for group in current.rows.groups:
-        if group.uuid not in before.moves.groups:
-            continue
-        name = names.CONTROL_PLANE if group.control_plane else group.chart_name
-        first, last = old.get(name, {}), new.get(name, {})
-        fields[group.uuid] = dict(before.moves.groups[group.uuid])
-        if first.get("machineFlavor") != last.get("machineFlavor"):
-            del fields[group.uuid]["flavor_id"]
-        image = last.get("machineImageId")
-        if image and image != first.get("machineImageId", image):
-            fields[group.uuid]["image_id"] = image
+        if change := before.moves.groups.get(group.uuid):
+            is_plane = group.control_plane
+            name = names.CONTROL_PLANE if is_plane else group.chart_name
+            first, last = old.get(name, {}), new.get(name, {})
+            changed = {
+                field: last[key]
+                for field, key in _MACHINE.items()
+                if last.get(key, first.get(key)) != first.get(key)
+            }
+            fields[group.uuid] = {**change, **changed}
     return dataclasses.replace(before.moves, groups=fields)
+
+
+def _groups(content: topic.Values) -> dict[str, topic.Values]:
+    """Return the settings of each group's machines, by the chart's names."""
+    groups = {names.CONTROL_PLANE: content["controlPlane"]}
+    groups |= values.items_by_name(content)
+    return {k: upgrade_rules.pinned(v, content) for k, v in groups.items()}
 
 
 def _without_upgrade(

@@ -15,7 +15,7 @@ Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 import contextlib
 from typing import TYPE_CHECKING
 
@@ -66,8 +66,7 @@ def plan(
     hops: Hops = ()
     problems: list[str] = []
     with _noted(problems):
-        images = _images(current, cluster, cloud, route)
-        hops = _with_charts(current, cluster, route, images)
+        hops = _hops(current, cluster, cloud, route)
     if old != new:
         with _noted(problems):
             _check_cluster_api(current, new)
@@ -163,28 +162,39 @@ def _route(
     return upgrade_steps.route(before[1], minor, min(workers, default=None))
 
 
-def _images(
+def _hops(
     current: release_change.Current,
     cluster: cluster_spec.Cluster,
     cloud: catalogue.Cloud,
     route: _Route,
-) -> Mapping[int, cluster_spec.Image]:
-    """Return the image of each minor version, also of the present one."""
-    target = cluster.control_plane
-    images = {route[-1][1]: target.image}
-    values = current.desired.values
-    old = upgrade_rules.control_plane_version(values)
-    present = topic.value_at(values, "controlPlane.machineImageId")
-    if present and (number := versions.number(old)):
-        image = cluster_spec.Image(present, "", old, target.image.os_distro)
+) -> Hops:
+    """Return the steps with the image and the chart of each.
+
+    A step of workers may have the version that the control plane has by now.
+    """
+    old, new = current.desired, cluster.control_plane.image
+    version = upgrade_rules.control_plane_version(old.values)
+    present = topic.value_at(old.values, "controlPlane.machineImageId")
+    images = {route[-1][1]: new}
+    if present and (number := versions.number(version)):
+        image = cluster_spec.Image(present, "", version, new.os_distro)
         images.setdefault(number[1], image)
-    missing = {minor for _, minor in route} - images.keys()
-    if not missing:
-        return images
-    wanted = hop_images.Wanted(missing, target.image, _room(cluster))
-    given = cluster.labels[template_labels.UPGRADE_IMAGES]
-    templates = rows.template_images(current.row.project_id)
-    return images | hop_images.choose(wanted, given, templates, cloud)
+    if missing := {minor for _, minor in route} - images.keys():
+        wanted = hop_images.Wanted(missing, new, _room(cluster))
+        given = cluster.labels[template_labels.UPGRADE_IMAGES]
+        templates = rows.template_images(current.row.project_id)
+        images |= hop_images.choose(wanted, given, templates, cloud)
+    chart, hops = old.chart, []
+    for control_plane, minor in route:
+        image = images[minor]
+        if image is new:
+            chart = cluster.chart
+        elif control_plane:
+            chart = upgrade_rules.chart_of_hop(
+                cluster.chart, old.chart, image.kube_version
+            )
+        hops.append(upgrade_steps.Hop(control_plane, image, chart))
+    return tuple(hops)
 
 
 def _room(cluster: cluster_spec.Cluster) -> int:
@@ -194,27 +204,6 @@ def _room(cluster: cluster_spec.Cluster) -> int:
         each.boot_disk.size or (each.machine.disk if each.machine else 0)
         for each in groups
     )
-
-
-def _with_charts(
-    current: release_change.Current,
-    cluster: cluster_spec.Cluster,
-    route: _Route,
-    images: Mapping[int, cluster_spec.Image],
-) -> Hops:
-    old, new, hops = current.desired.chart, cluster.chart, []
-    chart = old
-    for control_plane, minor in route:
-        image = images[minor]
-        if minor == route[-1][1]:
-            chart = new
-        elif control_plane:
-            version = upgrade_rules.chart_of_hop(
-                new.version, old.version, image.kube_version
-            )
-            chart = new if version == new.version else old
-        hops.append(upgrade_steps.Hop(control_plane, image, chart))
-    return tuple(hops)
 
 
 def _check_cluster_api(current: release_change.Current, version: str) -> None:

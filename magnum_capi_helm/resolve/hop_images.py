@@ -14,7 +14,7 @@ itself: its owner could change nodes of others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 import contextlib
 import dataclasses
 from typing import TYPE_CHECKING
@@ -54,12 +54,13 @@ class Wanted:
     @property
     def rule(self) -> str:
         """The properties of a fitting image, in words."""
-        name = self.like.architecture
-        return (
-            f"os_distro {self.like.os_distro}, "
-            f"{f'architecture {name}' if name else 'no architecture'} and "
-            f"min_disk up to {self.room}"
-        )
+        return _properties(self.like, f"up to {self.room}")
+
+
+def _properties(image: cluster_spec.Image, disk: str) -> str:
+    name = image.architecture
+    architecture = f"architecture {name}" if name else "no architecture"
+    return f"os_distro {image.os_distro}, {architecture} and min_disk {disk}"
 
 
 def choose(
@@ -76,13 +77,10 @@ def choose(
     :raises NotSupported: naming all minor versions without an image
     """
     chosen = _given(wanted, given, cloud)
-    sources: tuple[Callable[[], Iterable[cluster_spec.Image]], ...] = (
-        lambda: _of_templates(templates, cloud),
-        cloud.public_images,
-    )
-    for source in sources:
-        if missing := {*wanted.minors} - chosen.keys():
-            chosen |= _newest(wanted, missing, source())
+    if missing := {*wanted.minors} - chosen.keys():
+        chosen |= _newest(wanted, missing, _of_templates(templates, cloud))
+    if missing := {*wanted.minors} - chosen.keys():
+        chosen |= _newest(wanted, missing, cloud.public_images())
     if missing := {*wanted.minors} - chosen.keys():
         lost = [f"1.{each}" for each in sorted(missing)]
         raise errors.NotSupported(
@@ -119,9 +117,9 @@ def _given(
                 f"label {name}: give images of the minor version before =, "
                 "which fit the template's image. It is "
                 f"{errors.shown(item)}: the image has kube_version "
-                f"v{image.kube_version}, os_distro {image.os_distro}, "
-                f"architecture {image.architecture or 'not set'} and min_disk "
-                f"{image.min_disk}; wanted are {wanted.rule}"
+                f"v{image.kube_version}, "
+                f"{_properties(image, str(image.min_disk))}; wanted are "
+                f"{wanted.rule}"
             )
         chosen[version[1]] = image
     return chosen
@@ -142,13 +140,14 @@ def _newest(
     images: Iterable[cluster_spec.Image],
 ) -> dict[int, cluster_spec.Image]:
     """Return the image with the newest patch of each minor version."""
-    found: dict[int, tuple[versions.Number, cluster_spec.Image]] = {}
-    for image in filter(wanted.fits, images):
-        number = versions.number(image.kube_version)
+    numbered = [
+        (number, image)
+        for image in filter(wanted.fits, images)
         # A pre-release is for those who name it.
-        if not number or number[1] not in minors or "-" in image.kube_version:
-            continue
-        before = found.get(number[1])
-        if before is None or number > before[0]:
-            found[number[1]] = number, image
-    return {minor: image for minor, (_, image) in found.items()}
+        if (number := versions.number(image.kube_version))
+        and "-" not in image.kube_version
+    ]
+    numbered.sort(key=lambda each: each[0])
+    return {
+        number[1]: image for number, image in numbered if number[1] in minors
+    }

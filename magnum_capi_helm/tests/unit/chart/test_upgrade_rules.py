@@ -10,7 +10,12 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.chart import upgrade_rules as rules
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+
+
+def _chart(version: str) -> cluster_spec.Chart:
+    return cluster_spec.Chart("chart", version, "https://charts.test")
 
 
 class RulesTest(base.BaseTestCase):
@@ -75,12 +80,12 @@ class RulesTest(base.BaseTestCase):
             ("0.27.0", "0.23.0", "1.32.9", "0.23.0"),
             ("0.99.0", "0.23.0", "1.32.9", "0.99.0"),
         ):
-            actual = rules.chart_of_hop(new, old, version)
-            self.assertEqual(expected, actual)
+            actual = rules.chart_of_hop(_chart(new), _chart(old), version)
+            self.assertEqual(expected, actual.version)
         error = self.assertRaises(
             errors.NotSupported,
             rules.chart_of_hop,
-            *("0.27.0", "0.14.1", "1.32.9"),
+            *(_chart("0.27.0"), _chart("0.14.1"), "1.32.9"),
         )
         self.assertEqual(
             "no chart takes a Kubernetes version on the way: choose a "

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import abc
 import argparse
+import collections
 from collections.abc import Callable, Sequence
 from concurrent import futures
 import dataclasses
@@ -280,10 +281,9 @@ def _line(row: Any, result: str, detail: str = "") -> Line:
 
 def count_results(results: Sequence[str]) -> str:
     """Return how often each result occurs, as one line."""
-    counts = [
-        f"{results.count(each)} {each}" for each in dict.fromkeys(results)
-    ]
-    return ", ".join(counts) or "no cluster was chosen"
+    counts = collections.Counter(results).items()
+    text = ", ".join(f"{count} {each}" for each, count in counts)
+    return text or "no cluster was chosen"
 
 
 def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:

@@ -15,7 +15,7 @@ Upgrade, rollback and rollout go the same way:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import time
@@ -57,6 +57,7 @@ class Current:
         machines
     :param installed: the revision that helm compares with
     :param stored: the stored state
+    :param view: the live objects
     """
 
     release: releases.Release
@@ -66,6 +67,7 @@ class Current:
     autoscaled: Mapping[str, int]
     installed: helm_records.Release
     stored: releases.StoredState
+    view: view.View
 
     @property
     def row(self) -> Any:
@@ -168,7 +170,7 @@ def read(release: releases.Release, *, ends_upgrade: bool = False) -> Current:
     }
     existing = list(filter(rows.is_member, nodegroups))
     return Current(
-        release, existing, named, desired, autoscaled, installed, stored
+        release, existing, named, desired, autoscaled, installed, stored, live
     )
 
 
@@ -182,6 +184,36 @@ def _deployed(
             "to compare with"
         )
     return before
+
+
+def with_other_values(
+    release: releases.Release,
+    change: Callable[[topic.Values], topic.Values],
+    groups: Collection[str],
+    chart: cluster_spec.Chart | None = None,
+) -> desired_state.DesiredState:
+    """Return the desired state of a plan's step; the same if it has begun.
+
+    :param groups: the groups whose machines it may replace
+    :param chart: None: that of now
+    """
+    revisions, row = release.revisions(), release.cluster
+    rows_now, _ = rows.read(row)
+    stored = release.read_stored(revisions)
+    desired = stored.desired_for(row, rows_now, revisions)
+    chart, new = chart or desired.chart, change(desired.values)
+    if (chart, new) == (desired.chart, desired.values):
+        return desired
+    changed = dataclasses.replace(
+        desired,
+        chart=chart,
+        # An empty one becomes that of the stored chart.
+        digest=desired.digest if chart == desired.chart else "",
+        values=values.upgraded(new, desired.values),
+        since=time.time(),
+    )
+    revision = releases.last_deployed(revisions).version
+    return changed.permitting(revision, groups)
 
 
 @dataclasses.dataclass(frozen=True)

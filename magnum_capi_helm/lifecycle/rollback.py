@@ -18,7 +18,7 @@ its machines have reached, and the workers stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 import dataclasses
 import time
 from typing import Any
@@ -28,7 +28,6 @@ from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
@@ -121,7 +120,7 @@ def _reached(
             "have two versions: remove the reason why it does not end, and "
             "resize the cluster to the count it has"
         )
-    versions_now = {_version(each) for each in _servers(current.release)}
+    versions_now = {_version(each) for each in _servers(current)}
     chart, reached = before.chart, before.values
     for each in steps.reached(versions_now):
         chart = each.helm_chart
@@ -214,7 +213,7 @@ def _check_control_plane(
     first, second = versions.number(old), versions.number(new)
     if first is None or second is None or second <= first:
         return
-    for each in _servers(current.release):
+    for each in _servers(current):
         version = versions.number(_version(each))
         if (version or first) > first:
             raise errors.NotSupported(
@@ -226,15 +225,10 @@ def _check_control_plane(
             )
 
 
-def _servers(release: releases.Release) -> Iterator[Any]:
-    """Yield the machines of the control plane that have servers."""
-    management = release.runtime.management
-    selector = f"{view.CLUSTER_NAME_LABEL}={release.release}"
-    for each in management.list(kinds.MACHINE, release.namespace, selector):
-        if view.CONTROL_PLANE_LABEL in view.labels_of(each) and _has_server(
-            each
-        ):
-            yield each
+def _servers(current: release_change.Current) -> list[view.Object]:
+    """Return the machines of the control plane that have servers."""
+    machines = current.view.control_plane_machines()
+    return [each for each in machines if _has_server(each)]
 
 
 def _version(machine: Any) -> str:

@@ -28,12 +28,10 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm.chart import ca_rotation
-from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
@@ -308,31 +306,11 @@ def _prepared(
     release: releases.Release, bridge: str
 ) -> desired_state.DesiredState:
     """Return the desired state of a rotation; each has a bridge of its own."""
-    return _changed(
-        release, lambda v: ca_rotation.with_machines_prepared(v, bridge)
+    return release_change.with_other_values(
+        release,
+        lambda v: ca_rotation.with_machines_prepared(v, bridge),
+        {names.CONTROL_PLANE},
     )
-
-
-def _changed(
-    release: releases.Release,
-    change: Callable[[topic.Values], topic.Values],
-) -> desired_state.DesiredState:
-    """Return the desired state with other values, or the same."""
-    revisions, row = release.revisions(), release.cluster
-    rows_now, _ = rows.read(row)
-    desired = release.read_stored(revisions).desired_for(
-        row, rows_now, revisions
-    )
-    new = change(desired.values)
-    if new == desired.values:
-        return desired
-    changed = dataclasses.replace(
-        desired,
-        values=values.upgraded(new, desired.values),
-        since=time.time(),
-    )
-    revision = releases.last_deployed(revisions).version
-    return changed.permitting(revision, {names.CONTROL_PLANE})
 
 
 def _use_new_ca(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
@@ -409,7 +387,11 @@ def desired_without(
             "back. Remove the reason why the rotation does not go on, and "
             "resize the cluster to the count it has"
         )
-    return _changed(release, ca_rotation.without_machines_prepared)
+    return release_change.with_other_values(
+        release,
+        ca_rotation.without_machines_prepared,
+        {names.CONTROL_PLANE},
+    )
 
 
 def take_back(

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import dataclasses
-import time
 
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
@@ -165,24 +163,14 @@ def begin(
 
     :raises CapiHelmError: helm failed; the next poll begins once more
     """
-    revisions, (rows_now, _) = held.revisions(), rows.read(held.cluster)
-    current = held.read_stored(revisions).desired_for(
-        held.cluster, rows_now, revisions
-    )
     stage = plan.stage
-    new = upgrade_steps.applied(current.values, stage.changes)
-    chart = stage.helm_chart
-    if (chart, new) != (current.chart, current.values):
-        changed = dataclasses.replace(
-            current,
-            chart=chart,
-            # An empty one becomes that of the stored chart.
-            digest=current.digest if chart == current.chart else "",
-            values=values.upgraded(new, current.values),
-            since=time.time(),
-        )
-        revision = releases.last_deployed(revisions).version
-        held.store(changed.permitting(revision, stage.may_replace))
+    new = release_change.with_other_values(
+        held,
+        lambda old: upgrade_steps.applied(old, stage.changes),
+        stage.may_replace,
+        stage.helm_chart,
+    )
+    held.store(new)
     apply.to_release(held)
     return plan
 

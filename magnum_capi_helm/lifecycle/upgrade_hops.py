@@ -210,7 +210,9 @@ def _check_cluster_api(current: release_change.Current, version: str) -> None:
     """Refuse a Kubernetes that needs a later Cluster API.
 
     The last version needs the latest one. Controllers that run elsewhere are
-    not known: nothing on the management cluster tells their version.
+    not known: nothing on the management cluster tells their version. There is
+    no such rule for CAPO, which makes servers of an image and reads no version
+    of Kubernetes.
 
     :raises NotSupported: it is too old, or the driver may not look
     """

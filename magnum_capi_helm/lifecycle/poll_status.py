@@ -18,7 +18,7 @@ lasts as long as an operation may take is the end of the operation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import contextlib
 import dataclasses
 import time
@@ -95,63 +95,64 @@ def _poll(context: Any, cluster: rows.Cluster) -> None:
     row = rows.fresh(context, cluster)
     if row is None:
         return
+    operation, deleting = None, rows.action(row.status) == "DELETE"
     try:
-        if rows.action(row.status) == "DELETE":
-            _delete(context, row)
+        runtime = registry.runtime_of(row)
+        operation = operations.Operation(context, row, runtime)
+        if deleting:
+            _delete(operation)
         else:
-            with _errors_shown(context, row):
-                runtime = registry.runtime_of(row)
-                operation = operations.Operation(context, row, runtime)
-                with _errors_limited(operation):
-                    reconcile(operation)
+            reconcile(operation)
+            runtime.ages.age(operation.scope, "errors", False)
+    except errors.CapiHelmError as error:
+        if not deleting:
+            _save_error(context, row, error, operation)
+        elif not isinstance(error, errors.LeaseHeld):
+            reason = f"deletion waits: {errors.for_users(error)}"
+            _save_waiting(context, row, reason, operation)
+        raise
     finally:
         status_writer.copy_outcome(row, cluster)
 
 
-@contextlib.contextmanager
-def _errors_shown(context: Any, row: rows.Cluster) -> Iterator[None]:
-    """Save an error that only the operator, or time, can end."""
-    try:
-        yield
-    except errors.CapiHelmError as error:
-        shown = not error.retriable or isinstance(error, _SHOWN)
-        # A single one that is away is away for all: nothing is written.
-        if isinstance(error, errors.ManagementUnreachable):
-            shown = len(runtimes.configured()) > 1
-        if shown:
-            _save_reason(context, row, errors.for_users(error))
-        raise
+def _save_error(
+    context: Any,
+    row: rows.Cluster,
+    error: errors.CapiHelmError,
+    operation: operations.Operation | None,
+) -> None:
+    """Save an error that only the operator, or time, can end.
+
+    :param operation: None: its management cluster is not known
+    """
+    if operation is not None:
+        _limit_errors(operation, error)
+    shown = not error.retriable or isinstance(error, _SHOWN)
+    # A single one that is away is away for all: nothing is written.
+    if isinstance(error, errors.ManagementUnreachable):
+        shown = len(runtimes.configured()) > 1
+    if shown:
+        _save_reason(context, row, errors.for_users(error))
 
 
-@contextlib.contextmanager
-def _errors_limited(operation: operations.Operation) -> Iterator[None]:
+def _limit_errors(
+    operation: operations.Operation, error: errors.CapiHelmError
+) -> None:
     """Fail an operation whose polls met errors alone for its whole time."""
+    somebody_works = isinstance(error, (errors.LeaseHeld, errors.NoTurn))
     ages, scope = operation.runtime.ages, operation.scope
-    try:
-        yield
-        ages.age(scope, "errors", False)
-    except (errors.LeaseHeld, errors.NoTurn):
-        # Somebody works.
-        ages.age(scope, "errors", False)
-        raise
-    except errors.CapiHelmError as error:
-        since = time.time() - ages.age(scope, "errors", True)
-        # Without the Lease another conductor may do better.
-        with contextlib.suppress(errors.CapiHelmError):
-            if observed_state.seconds_left(operation, since) < 0:
-                _fail(
-                    operation,
-                    f"{observed_state.LATE}{errors.for_users(error)}",
-                )
-        raise
-
-
-def _fail(operation: operations.Operation, reason: str) -> None:
-    """Write that an operation failed which can't be judged."""
-    with operation.lock() as held:
-        if not held.deleting and rows.in_progress(held.row.status):
-            held.save_failed(rows.all_groups(held.row), reason)
-        status_writer.copy_outcome(held.cluster, operation.cluster)
+    since = time.time() - ages.age(scope, "errors", not somebody_works)
+    if somebody_works:
+        return
+    # Without the Lease another conductor may do better.
+    with contextlib.suppress(errors.CapiHelmError):
+        if observed_state.seconds_left(operation, since) >= 0:
+            return
+        reason = f"{observed_state.LATE}{errors.for_users(error)}"
+        with operation.lock() as held:
+            if not held.deleting and rows.in_progress(held.row.status):
+                held.save_failed(rows.all_groups(held.row), reason)
+            status_writer.copy_outcome(held.cluster, operation.cluster)
 
 
 def _save_reason(context: Any, row: rows.Cluster, reason: str) -> None:
@@ -476,24 +477,10 @@ _ACTIONS = {
 # A deletion
 
 
-def _delete(context: Any, row: rows.Cluster) -> None:
+def _delete(operation: operations.Operation) -> None:
     """Do the next step of a deletion."""
-    operation = None
-    try:
-        runtime = registry.runtime_of(row)
-        operation = operations.Operation(context, row, runtime)
-        waiting = delete.step(operation)
-    except errors.LeaseHeld:
-        raise
-    except errors.CapiHelmError as error:
-        _save_waiting(
-            context,
-            row,
-            f"deletion waits: {errors.for_users(error)}",
-            operation,
-        )
-        raise
-    if waiting:
+    context, row = operation.context, operation.cluster
+    if waiting := delete.step(operation):
         _save_waiting(context, row, waiting, operation)
     # Another conductor may have been quicker: Magnum removes a row once.
     elif rows.fresh(context, row) is not None:
@@ -514,14 +501,13 @@ def _save_waiting(
     """
     if operation is None or not _is_overdue(operation):
         _save_reason(context, row, reason)
-        return
-    if rows.fresh(context, row) is None:
-        return
-    left = reason.partition("; ")[0]
-    operation.runtime.leases.note_left(*operation.scope, left)
-    # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
-    status_writer.save_deletion_failed(row, f"{observed_state.LATE}{reason}")
-    LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
+    elif rows.fresh(context, row) is not None:
+        left = reason.partition("; ")[0]
+        operation.runtime.leases.note_left(*operation.scope, left)
+        # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
+        late = f"{observed_state.LATE}{reason}"
+        status_writer.save_deletion_failed(row, late)
+        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
 def _is_overdue(operation: operations.Operation) -> bool:
@@ -530,11 +516,10 @@ def _is_overdue(operation: operations.Operation) -> bool:
     If the management cluster does not say when, it is not overdue.
     """
     leases, scope = operation.runtime.leases, operation.scope
-    try:
+    with contextlib.suppress(errors.CapiHelmError):
         since = lease.marked_deleted_at(leases.read(*scope))
         return observed_state.seconds_left(operation, since) < 0
-    except errors.CapiHelmError:
-        return False
+    return False
 
 
 def resume_deletion(operation: operations.Operation) -> None:

@@ -26,8 +26,8 @@ from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import drift
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
@@ -103,8 +103,8 @@ class ObservedState(releases.Observed):
         addons = self.expected.addons
         return (
             any(each.harmful for each in self.view.revisions)
-            or drift.miscounted(self.view, self.rows)
-            or drift.addons_differ(self.view, self.release.scope, addons)
+            or repair.miscounted(self.view, self.rows)
+            or repair.addons_differ(self.view, self.release.scope, addons)
             or self._has_lingering_group
         )
 

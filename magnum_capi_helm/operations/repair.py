@@ -9,7 +9,7 @@ version. Only under the Lease.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 import contextlib
 import dataclasses
 from typing import TypeAlias
@@ -21,18 +21,22 @@ from magnum_capi_helm.chart import diff
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import converting
-from magnum_capi_helm.operations import drift
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
+#: helm writes these on every object, and they are in no manifest (helm's
+#: ``pkg/action/validate.go``).
 _MANAGED_BY = {"app.kubernetes.io/managed-by": "Helm"}
+_RELEASE_NAME = "meta.helm.sh/release-name"
+_RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
+_KEEP = "helm.sh/resource-policy"
 
 _KEPT = frozenset(kind.name for kind in kinds.KEPT)
 _GROUPS_AND_ADDONS = (
@@ -42,6 +46,49 @@ _GROUPS_AND_ADDONS = (
 )
 
 _Manifest: TypeAlias = dict[tuple[kinds.Kind, str], client.Object]
+
+
+def miscounted(objects: view.View, rows_now: requested_groups.Rows) -> bool:
+    """Return whether another client changed a count that the rows decide.
+
+    :param rows_now: with the names of the groups in ``objects``
+    """
+    workers = [
+        (objects.deployment(each.chart_name), each.count)
+        for each in rows_now.workers
+        if each.chart_name not in objects.autoscaled()
+    ]
+    master = rows_now.master
+    control_plane = [(objects.control_plane, master.count)] if master else []
+    return any(
+        live is not None and view.spec_of(live).get("replicas") != count
+        for live, count in workers + control_plane
+    )
+
+
+def addons_differ(
+    objects: view.View, scope: tuple[str, str], expected: Collection[str]
+) -> bool:
+    """Return whether the addons of helm are not those of the manifest.
+
+    helm changes an addon that is being deleted, and then it is missing.
+
+    :param expected: names of the manifest's addons; empty: they are not known
+    """
+    if not expected or not objects.addons_known:
+        return False
+    names = set(map(view.name_of, objects.addons))
+    return not names.issuperset(expected) or any(
+        view.name_of(each) not in expected and _of_helm(each, scope)
+        for each in objects.addons
+    )
+
+
+def _of_helm(live: view.Object, scope: tuple[str, str]) -> bool:
+    """Return whether helm made an object for this release, to be removed."""
+    notes = view.annotations_of(live)
+    owner = (notes.get(_RELEASE_NAMESPACE), notes.get(_RELEASE_NAME))
+    return owner == scope and _KEEP not in notes and not view.deleting(live)
 
 
 def repair(held: holding.Held, revisions: releases.Revisions) -> None:
@@ -77,15 +124,14 @@ def _compare(
 
     :raises ManagementUnserved: their version is not served
     """
-    management, scope = release.runtime.management, release.scope
     manifest = {
         (kind, view.name_of(each)): each
         for each in converting.as_applied(release.runtime, objects)
         if (kind := _kind(each)) is not None
     }
-    live = _live(management, scope, manifest)
-    _restore(management, scope, manifest, live)
-    _remove_strays(management, scope, manifest, live)
+    live = _live(release, manifest)
+    _restore(release, manifest, live)
+    _remove_strays(release, manifest, live)
 
 
 def _kind(obj: client.Object) -> kinds.Kind | None:
@@ -102,39 +148,37 @@ def _kind(obj: client.Object) -> kinds.Kind | None:
     return dataclasses.replace(kind, optional=not fixed)
 
 
-def _live(
-    management: client.Client, scope: location.Scope, manifest: _Manifest
-) -> _Manifest:
+def _live(release: releases.Release, manifest: _Manifest) -> _Manifest:
     """Return the metadata of live objects of the chart, and of others."""
+    management, namespace = release.runtime.management, release.namespace
     kinds_by_name = {kind.name: kind for kind in _GROUPS_AND_ADDONS}
     kinds_by_name |= {kind.name: kind for kind, _ in manifest}
-    ours = f"{view.CHART_CLUSTER_LABEL}={scope[1]}"
+    ours = f"{view.CHART_CLUSTER_LABEL}={release.release}"
     live = {
         (kind, view.name_of(each)): each
         for kind in kinds_by_name.values()
-        for each in management.list(kind, scope[0], ours, metadata_only=True)
+        for each in management.list(kind, namespace, ours, metadata_only=True)
     }
     for kind, name in manifest.keys() - live.keys():
         # Not every chart labels every object.
-        if there := management.get(kind, scope[0], name):
+        if there := management.get(kind, namespace, name):
             live[kind, name] = there
     return live
 
 
 def _restore(
-    management: client.Client,
-    scope: location.Scope,
-    manifest: _Manifest,
-    live: _Manifest,
+    release: releases.Release, manifest: _Manifest, live: _Manifest
 ) -> None:
     """Create missing objects, and patch the others."""
+    management, scope = release.runtime.management, release.scope
     # Templates before those that refer to them.
     for kind, name in sorted(
         manifest.keys() - live.keys(), key=lambda key: key[0].name not in _KEPT
     ):
         LOG.warning("Making %s %s anew", kind.name, name)
         with _refusals_logged(kind, name):
-            management.create(kind, _made_by_helm(scope, manifest[kind, name]))
+            made = _made_by_helm(*scope, manifest[kind, name])
+            management.create(kind, made)
     for (kind, name), obj in manifest.items():
         before = live.get((kind, name))
         change = diff.restoring_patch(obj)
@@ -146,11 +190,12 @@ def _restore(
                 LOG.warning("Made %s %s as in its manifest", kind.name, name)
 
 
-def _made_by_helm(scope: location.Scope, obj: client.Object) -> client.Object:
+def _made_by_helm(
+    namespace: str, release: str, obj: client.Object
+) -> client.Object:
     """Return an object as helm makes it: it goes with the release."""
-    namespace, release = scope
     metadata = obj["metadata"]
-    owner = {drift.RELEASE_NAME: release, drift.RELEASE_NAMESPACE: namespace}
+    owner = {_RELEASE_NAME: release, _RELEASE_NAMESPACE: namespace}
     return {
         **obj,
         "metadata": {
@@ -177,19 +222,17 @@ def _refusals_logged(kind: kinds.Kind, name: str) -> Iterator[None]:
 
 
 def _remove_strays(
-    management: client.Client,
-    scope: location.Scope,
-    manifest: _Manifest,
-    live: _Manifest,
+    release: releases.Release, manifest: _Manifest, live: _Manifest
 ) -> None:
     """Remove objects of a failed revision, or that helm could not delete.
 
     Objects that the chart keeps stay: machines are made from templates of
     older revisions. They go with the Cluster.
     """
+    management, scope = release.runtime.management, release.scope
     for (kind, name), each in live.items():
         if kind.name in _KEPT or kind.name == kinds.CLUSTER.name:
             continue
-        if (kind, name) not in manifest and drift.of_helm(each, scope):
+        if (kind, name) not in manifest and _of_helm(each, scope):
             LOG.warning("Removing %s %s", kind.name, name)
             management.delete(kind, scope[0], name)

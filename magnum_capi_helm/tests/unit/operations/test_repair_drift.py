@@ -9,7 +9,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import drift
+from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import view
 
 _SCOPE = ("magnum-p", "k1")
@@ -58,19 +58,19 @@ class DriftTest(base.BaseTestCase):
                 live = view.View(
                     "k1", control_plane=plane, deployments=(group,)
                 )
-                self.assertIs(differs, drift.miscounted(live, rows))
+                self.assertIs(differs, repair.miscounted(live, rows))
 
     def test_objects_that_are_not_there_do_not_differ(self) -> None:
         group = requested_groups.Group("w", "workers", "workers", False, 2)
         rows = requested_groups.Rows(uuid="u", release="k1", groups=(group,))
-        self.assertFalse(drift.miscounted(view.View("k1"), rows))
+        self.assertFalse(repair.miscounted(view.View("k1"), rows))
 
     def test_an_addon_of_helm_in_no_manifest_is_too_many(self) -> None:
         for notes, differs in STRAYS:
             with self.subTest(notes=notes):
                 addons = (obj("cni", _OURS), obj("new", notes))
                 live = view.View("k1", addons=addons)
-                found = drift.addons_differ(live, _SCOPE, {"cni"})
+                found = repair.addons_differ(live, _SCOPE, {"cni"})
                 self.assertIs(differs, found)
 
     def test_an_addon_that_is_missing_differs_if_addons_were_read(
@@ -84,5 +84,5 @@ class DriftTest(base.BaseTestCase):
         )
         for live, names, differs in expected:
             with self.subTest(known=live.addons_known, names=names):
-                found = drift.addons_differ(live, _SCOPE, names)
+                found = repair.addons_differ(live, _SCOPE, names)
                 self.assertIs(differs, found)

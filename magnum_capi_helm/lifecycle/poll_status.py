@@ -51,7 +51,6 @@ from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -288,7 +287,7 @@ def _reconcile_held(held: holding.Held) -> None:
                 status_writer.save_deleting(row)
                 status_writer.copy_outcome(row, held.caller_row)
             return
-    state = observed_state.observe_all(held, pending_requests.settle(held))
+    state = observed_state.observe_all(held, held.settle())
     facts = state.facts(locked=True, shown=failure_was_shown(held, row))
     decided = decision.decide(facts)
     if decided.state is State.ROW_ONLY:
@@ -461,7 +460,7 @@ def _fail_for_good(
 
 
 #: What is done under the Lease. ``_reconcile_held`` itself does what GONE,
-#: DELETING and ROW_ONLY need, ``pending_requests.settle`` ends UNSETTLED, and
+#: DELETING and ROW_ONLY need, ``Held.settle`` ends UNSETTLED, and
 #: the others need nothing.
 _ACTIONS = {
     State.DONE: _finish,

@@ -36,7 +36,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
@@ -54,7 +53,7 @@ def rollback(operation: operations.Operation, *, stop: bool = False) -> str:
     """
     with operation.lock(wait=operation.runtime.command_lease_wait) as held:
         held.check_living()
-        pending_requests.settle(held)
+        held.settle()
         planned = plan(held, stop=stop)
         plan_steps.take_back(held, planned)
         return release_change.run_helm(held)

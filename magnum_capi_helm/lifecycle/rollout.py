@@ -43,7 +43,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import operator_files
@@ -137,7 +136,7 @@ def apply(operation: operations.Operation, order: Order) -> str:
         operation.lock(wait=rt.command_lease_wait) as held,
     ):
         held.check_living()
-        pending_requests.settle(held)
+        held.settle()
         planned = plan(held, order)
         if planned.going_on:
             raise _not_complete(held.row)

@@ -44,7 +44,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 
@@ -84,7 +83,7 @@ def upgrade(
             wait = operation.runtime.lease_wait
             held = stack.enter_context(operation.lock(wait=wait))
             _check_idle(held)
-            pending_requests.settle(held)
+            held.settle()
             plan = _plan(held, template, batch, nodegroup)
             desired, steps = _checked(held, plan)
             if time.monotonic() > deadline:

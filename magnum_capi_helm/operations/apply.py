@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from oslo_log import log
 
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import desired_state
@@ -18,7 +19,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair as repairs
 from magnum_capi_helm.operations import template_guard
@@ -81,7 +81,7 @@ def _to_release(
     # An absence is believed after a fresh answer alone.
     identity.check(held.runtime, nodegroups, cached=bool(listed))
     stored = held.read_stored(listed)
-    stored = pending_requests.settle(held, nodegroups, stored)
+    stored = held.settle(nodegroups, stored)
     revisions = helm_run.give_up_dead(held, listed)
     rows_now = rows.wants(held.cluster, nodegroups)
     planned = stored.desired_for(held.cluster, rows_now, revisions)
@@ -95,9 +95,7 @@ def _to_release(
     counts = helm_run.counts_to_set(held, planned, rows_now)
     changed = planned is not stored.desired
     if changed:
-        applied = pending_requests.keys_of_applied(
-            held, rows_now, planned, stored.requests
-        )
+        applied = _applied_keys(held, rows_now, planned, stored.requests)
         held.store(planned, applied)
     migrated = helm_run.upgrade(held, planned, revisions, counts, deadline)
     # Asked for once more, or after a failure: helm alone does not look.
@@ -107,6 +105,36 @@ def _to_release(
     if revisions and (not changed or migrated or harmful):
         repairs.repair(held, held.revisions())
     return True
+
+
+def _applied_keys(
+    held: holding.Held,
+    rows_now: requested_groups.Rows,
+    desired: desired_state.DesiredState,
+    requests: desired_state.PendingRequests,
+) -> dict[str, None]:
+    """Return the keys of stored requests that are no longer needed.
+
+    :param desired: with all requests applied
+    :returns: the keys, each to be removed
+    """
+    if not requests.keys:
+        return {}
+    # Read after the Secret: a new group has its row before its request is
+    # stored.
+    alive = {each.uuid for each in rows.all_groups(held.cluster)}
+    gone = requests.keys_of(set(requests.keys.values()) - alive)
+    existing = values.group_names(desired.values)
+    taken = {
+        key
+        for each in rows_now.known_as(existing).workers
+        if each.chart_name in existing
+        for key in (
+            desired_state.item_key(each.uuid),
+            desired_state.change_key(each),
+        )
+    }
+    return dict.fromkeys(gone | (taken & requests.keys.keys()))
 
 
 def _guard(

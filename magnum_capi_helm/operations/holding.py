@@ -6,6 +6,7 @@
 
     with operation.lock() as held:     # the Lease, and the row read again
         held.check_living()            # for requests that are answered
+        held.settle()                  # the rows get what requests decided
         held.store(desired)            # before helm runs
         held.save_complete(...)        # or save_failed(...)
 
@@ -15,8 +16,9 @@ operation take a :class:`Held`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import dataclasses
+import datetime
 from typing import Any
 
 from oslo_log import log
@@ -28,11 +30,25 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+
+#: Time until a request has decided whether its nodegroup is made.
+_TO_DECIDE = datetime.timedelta(minutes=5)
+
+_NEVER_DECIDED = (
+    "the conductor stopped before it began to make the nodegroup: delete it "
+    "and create it again"
+)
+_NOTHING_KNOWN = (
+    "nothing is known of the nodegroup's machines: delete it and create it "
+    "again"
+)
 
 
 class Held(releases.Release):
@@ -115,10 +131,7 @@ class Held(releases.Release):
                 change = {**desired_state.NO_PARTS, **data}
                 secret = self.patch_secret(change, desired.version)
             else:
-                kept = {
-                    k: text for k, text in data.items() if text is not None
-                }
-                secret = management.create(kinds.SECRET, self.new_secret(kept))
+                secret = management.create(kinds.SECRET, self.new_secret(data))
         except errors.Conflict:
             secret = releases.read_secret(self.runtime, self.scope)
             stored, version = secret.get("data") or {}, view.version_of(secret)
@@ -130,6 +143,101 @@ class Held(releases.Release):
             if any(stored.get(key) != text for key, text in data.items()):
                 raise
         return dataclasses.replace(desired, version=view.version_of(secret))
+
+    # Stored requests
+
+    def settle(
+        self,
+        nodegroups: Sequence[rows.NodeGroup] | None = None,
+        stored: releases.StoredState | None = None,
+    ) -> releases.StoredState:
+        """Write into the rows what accepted requests decided.
+
+        A request stores what it wants beside the desired state before it
+        writes its row (a deletion: after it), and Magnum's handlers write
+        into rows whatever they remember. So the Secret decides, before the
+        rows are judged or applied: an accepted upgrade changes template,
+        images and flavors. A new nodegroup whose request is stored is
+        accepted; one that is to be deleted is being deleted, whatever was
+        written since; one without any values can't be made any more, and must
+        not keep the others from being made.
+
+        :param nodegroups: those of the row, if they were read already
+        :param stored: read after the rows, if it was read already
+        :returns: the stored state without what the rows have now
+        """
+        if nodegroups is None:
+            nodegroups = rows.all_groups(self.cluster)
+        stored = stored or self.read_stored()
+        desired = stored.desired
+        if desired and desired.moves and not self._is_outdated(desired):
+            moves = desired.moves
+            status_writer.save_moves(self.cluster, nodegroups, moves)
+            uuid, template = self.cluster.uuid, moves.template
+            LOG.info("cluster %s has template %s", uuid, template)
+            change = {desired_state.MOVES: None}
+            version = self.patch_stored(change, desired.version)
+            desired = dataclasses.replace(desired, moves=None, version=version)
+            stored = dataclasses.replace(stored, desired=desired)
+        if desired is not None:
+            self._settle_groups(nodegroups, stored)
+        return stored
+
+    def _is_outdated(self, desired: desired_state.DesiredState) -> bool:
+        """Return whether a state is older than the release."""
+        try:
+            template_guard.check_current(self, desired, self.revisions())
+        except template_guard.OutdatedError:
+            return True
+        return False
+
+    def _settle_groups(
+        self,
+        nodegroups: Sequence[rows.NodeGroup],
+        stored: releases.StoredState,
+    ) -> None:
+        named = rows.wants(self.cluster, nodegroups).known_as(stored.groups)
+        made = {
+            each.uuid
+            for each in (*named.groups, *named.refused)
+            if each.chart_name in stored.groups
+        } | stored.requests.items.keys()
+        for each in nodegroups:
+            if each.is_default:
+                continue
+            if each.uuid in stored.requests.deleted:
+                status_writer.save_group(each, rows.Status.DELETE_IN_PROGRESS)
+            elif each.uuid in made and rows.undecided(each):
+                status_writer.save_accepted(each, self.cluster.stack_id)
+            elif each.uuid not in made:
+                self._settle_without_values(each)
+
+    def _settle_without_values(self, nodegroup: rows.NodeGroup) -> None:
+        """Refuse a group that has neither values nor a stored request.
+
+        One with machines stays as it is: the stored state may be an older
+        copy.
+        """
+        now = datetime.datetime.now(datetime.timezone.utc)
+        young = now - nodegroup.created_at <= _TO_DECIDE
+        reason = ""
+        if rows.undecided(nodegroup):
+            reason = "" if young else _NEVER_DECIDED
+        elif rows.is_member(nodegroup):
+            if young and not nodegroup.stack_id:
+                # Resized before its own request has decided.
+                status = rows.Status.CREATE_IN_PROGRESS
+                status_writer.save_group(nodegroup, status)
+                return
+            reason = _NOTHING_KNOWN
+        chart_name = names.node_group(nodegroup.name, self.release)
+        if reason and not self.runtime.management.get(
+            kinds.MACHINE_DEPLOYMENT,
+            self.namespace,
+            names.machine_deployment(self.release, chart_name),
+        ):
+            LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)
+            status_writer.save_refused(nodegroup, reason)
 
     # The end of an operation
 

@@ -87,7 +87,7 @@ def begin(context: Any, cluster: rows.Cluster) -> None:
     with magnum_errors.logged(LOG, text, cluster.uuid):
         rt = registry.runtime_of(cluster)
         operation = operations.Operation(context, cluster, rt)
-        operation.run(_begin, "Deletion", "deleted")
+        operation.run(_begin, "Deletion")
 
 
 def _begin(operation: operations.Operation) -> None:

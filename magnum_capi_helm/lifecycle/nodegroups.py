@@ -21,7 +21,6 @@ bounds, node labels and node taints; OpenStack is not asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import dataclasses
 from typing import Any
 
@@ -58,6 +57,9 @@ LOG = log.getLogger(__name__)
 #: Seconds to wait for the Lease where only the user can do the work.
 LEASE_WAIT = 60.0
 
+#: The request, for the log.
+_CHANGE = "Change of nodegroups"
+
 #: Fields of a nodegroup's row that an update may change. Magnum before 23
 #: has no labels and taints of nodes.
 _FIELDS = ("min_node_count", "max_node_count", "node_labels", "node_taints")
@@ -65,6 +67,7 @@ _FIELDS = ("min_node_count", "max_node_count", "node_labels", "node_taints")
 #: Keys of an item of ``nodeGroups`` that belong to the bounds.
 _BOUNDS = ("autoscale", "machineCountMin", "machineCountMax", "machineCount")
 _LABELS = "nodeLabels"
+_NODES = "joinConfiguration.nodeRegistration"
 
 
 def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
@@ -90,7 +93,7 @@ def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
         return
     status_writer.save_accepted(nodegroup, operation.release)
     operation.start_update()
-    _run(operation, _apply)
+    operation.run(_apply, _CHANGE)
 
 
 def _store_item(
@@ -142,7 +145,7 @@ def update(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     operation.start_update(nodegroup)
-    _run(operation, _apply)
+    operation.run(_apply, _CHANGE)
 
 
 def delete(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
@@ -179,7 +182,7 @@ def delete(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
         _store_deletion(current, uuid)
         _apply(current)
 
-    _run(operation, work)
+    operation.run(work, _CHANGE)
 
 
 def _cluster_is_deleted(operation: operations.Operation) -> bool:
@@ -247,13 +250,6 @@ def _store_deletion(operation: operations.Operation, uuid: str) -> None:
             desired_state.deleted_key(uuid): encoding.plain(True),
         }
     )
-
-
-def _run(
-    operation: operations.Operation,
-    work: Callable[[operations.Operation], None],
-) -> None:
-    operation.run(work, "Change of nodegroups", "changed nodegroups of")
 
 
 def _apply(operation: operations.Operation) -> None:
@@ -416,7 +412,10 @@ def _change(
         present = {**item.get(_LABELS, {}), **pending.get(_LABELS, {})}
         changed[_LABELS] = {**dict.fromkeys(present), **made[_LABELS]}
     if after.node_taints != before.node_taints:
-        changed["kubeadmConfigSpec"] = _taints(made)
+        # Also if there are none.
+        taints = topic.value_at(made, f"kubeadmConfigSpec.{_NODES}.taints")
+        registration = {"nodeRegistration": {"taints": taints}}
+        changed["kubeadmConfigSpec"] = {"joinConfiguration": registration}
     return changed
 
 
@@ -432,17 +431,6 @@ def _item(
         if group.uuid == nodegroup.uuid and group.chart_name in items:
             return dict(items[group.chart_name])
     return stored.requests.items.get(nodegroup.uuid, {})
-
-
-def _taints(made: topic.Values) -> topic.Values:
-    """Return the taints of an item alone, also if there are none."""
-    taints = (
-        made.get("kubeadmConfigSpec", {})
-        .get("joinConfiguration", {})
-        .get("nodeRegistration", {})
-        .get("taints")
-    )
-    return {"joinConfiguration": {"nodeRegistration": {"taints": taints}}}
 
 
 def _bounds(

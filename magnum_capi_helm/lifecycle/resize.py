@@ -115,7 +115,7 @@ def resize(
                 {"spec": {"replicas": nodegroup.node_count}},
             )
     operation.start_update(nodegroup)
-    operation.run(operations.Operation.lock_and_apply, "Resize", "resized")
+    operation.run(operations.Operation.lock_and_apply, "Resize")
 
 
 def _check_control_plane(

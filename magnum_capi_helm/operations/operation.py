@@ -10,7 +10,7 @@ and labels::
     operation.check_replacement(rows)
     observed = operation.observe()     # rows and live objects, read together
     operation.start_update(nodegroup)  # the rows say UPDATE_IN_PROGRESS
-    operation.run(work, "Resize", "resized")  # now, queued, or by polls
+    operation.run(work, "Resize")      # now, queued, or by polls
 
     with operation.lock() as held:   # the Lease, and the row read again
         apply.to_release(held)       # the release gets what the rows want
@@ -154,22 +154,19 @@ class Operation(releases.Release):
 
     # Accepted work
 
-    def run(
-        self, work: Callable[[Operation], object], request: str, done: str
-    ) -> None:
+    def run(self, work: Callable[[Operation], object], request: str) -> None:
         """Do accepted work now, or leave it to its turn or to the polls.
 
         Nothing is raised: the request is accepted, and the rows say so.
 
         :param work: takes the Lease itself
         :param request: the request, in words for the log
-        :param done: verb for the log, when the work is done
         """
         text = f"{request} of cluster %s goes on with the polls: %s"
         with magnum_errors.logged(LOG, text, self.cluster.uuid):
             with self.queued(work):
                 work(self)
-            LOG.info("%s release %s", done, self.release)
+            LOG.info("%s reached release %s", request, self.release)
 
     def lock_and_apply(self) -> None:
         """Take the Lease, and make the release match the rows.

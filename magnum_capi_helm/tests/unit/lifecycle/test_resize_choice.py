@@ -9,9 +9,9 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm.lifecycle import resize
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import machine_choice
 from magnum_capi_helm.status import view
 
 _GONE = "2026-01-01T00:00:00Z"
@@ -63,7 +63,7 @@ class ChosenTest(base.BaseTestCase):
         self, count: int, nodes: Sequence[str], objects: view.View
     ) -> list[str]:
         group = requested_groups.Group("u", "workers", "workers", False, count)
-        return machine_choice.chosen(nodes, objects, group)
+        return resize.chosen_machines(nodes, objects, group)
 
     def refusal(
         self, count: int, nodes: Sequence[str], objects: view.View

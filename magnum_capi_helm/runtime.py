@@ -28,6 +28,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.config import options as config
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
+from magnum_capi_helm.helm import converting
 from magnum_capi_helm.helm import turns
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import connection
@@ -122,6 +123,7 @@ class Runtime:
         self.management_cluster = settings
         self.management = management
         self.helm = helm
+        self.converter = converting.Converter(management)
         self.charts = chart_store
         self.turns = helm_turns
         self.clock = clock
@@ -175,9 +177,6 @@ class Runtime:
         self.undelivered = location.PerRelease[str]()
 
     def _add_results_of_operations(self) -> None:
-        #: API groups whose objects helm applies in another version than the
-        #: chart renders, because that is not served.
-        self.converted_groups: frozenset[str] = frozenset()
         #: The state of each cluster at its last poll.
         self.decisions = location.PerRelease[Any]()
         #: Reasons why the desired state of a release is not applied: it would

@@ -37,7 +37,6 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
-from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
@@ -284,7 +283,7 @@ def dry_run(
         ask them
     """
     try:
-        converting.run(release.runtime, lambda: _dry_run(release, objects))
+        release.runtime.converter.run(lambda: _dry_run(release, objects))
     except errors.ManagementError as error:
         if error.retriable or responses.is_about_the_user(error):
             raise
@@ -297,7 +296,7 @@ def _dry_run(
     release: releases.Release, objects: Iterable[releases.Object]
 ) -> None:
     management, namespace = release.runtime.management, release.namespace
-    for each in converting.as_applied(release.runtime, objects):
+    for each in release.runtime.converter.as_applied(objects):
         kind = kinds.rendered(each)
         if kind is None:
             continue

@@ -8,11 +8,6 @@ works on it: values do not tell, because ``helm upgrade --reuse-values`` at a
 shell copies them. So it waits as long as a helm may take, from its first look.
 Of its own helms a conductor knows the end, and gives up at once the revision
 that one leaves pending.
-
-helm reads every object of its last manifest before it writes anything, in the
-version that the manifest names. When a provider stops to serve that version,
-helm refuses. The driver then writes served versions into the record and runs
-helm again; as long as all versions are served, that costs nothing.
 """
 
 from __future__ import annotations
@@ -24,17 +19,13 @@ import time
 from oslo_log import log
 
 from magnum_capi_helm.chart import autoscaler
-from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
@@ -70,19 +61,16 @@ def upgrade(
 
     def run() -> float:
         within = deadline and max(deadline - time.monotonic(), 1.0)
-        return helm(within=within, convert=rt.converted_groups)
+        return helm(within=within, convert=rt.converter.groups)
 
     try:
-        seconds, migrated = _run(
-            held,
-            lambda: converting.run_helm(
-                rt, run, lambda: held.render(desired, live=False)
-            ),
-            releases.last_deployed,
-        )
+        seconds, migrated = _run(held, run, releases.last_deployed)
     except errors.HelmError as error:
         if not isinstance(error, errors.HelmBusy):
             _give_up_own(held, revisions)
+        if isinstance(error, errors.Unconvertible):
+            # It names the field, which helm 4 does not.
+            held.render(desired)
         raise
     LOG.info("release %s in %s: helm %.3f s", name, namespace, seconds)
     return migrated
@@ -187,67 +175,13 @@ def _run(
     compared: Callable[[Sequence[view.Revision]], view.Revision],
 ) -> tuple[float, bool]:
     """Run helm, once more after the versions in its record were changed."""
+    converter, labels = held.runtime.converter, held.object_labels
     try:
-        return helm(), False
+        return converter.run(helm), False
     except errors.ReleaseStranded:
-        revisions = held.revisions()
-        if not revisions or not _migrate(held, compared(revisions).version):
+        if not (revisions := held.revisions()):
             raise
-    return helm(), True
-
-
-def _migrate(held: holding.Held, version: int) -> bool:
-    """Write served API versions into the record of a revision.
-
-    :returns: whether any version changed
-    :raises ReleaseStranded: a kind is served in no version
-    """
-    rt, (namespace, name) = held.runtime, held.scope
-    record = held.record(version)
-    if record is None:
-        return False
-    apis = manifests.apis(record.manifest)
-    served = converting.served(rt, (each.group for each in apis))
-    plan = api_versions.plan_repair(apis, served)
-    if plan.lost:
-        raise errors.ReleaseStranded(
-            f"release {name} can't be changed: "
-            f"{api_versions.refusal(plan.lost)}"
-        )
-    if not plan.moves:
-        return False
-    helm_records.save_original(rt.management, record, held.object_labels)
-    text = _in_versions(record.manifest, plan.moves)
-    helm_records.rewrite(rt.management, record, text, plan)
-    LOG.warning(
-        "Revision %d of %s in %s names API versions that are not served: "
-        "changed %s in its record; what it was is in Secret %s",
-        version,
-        name,
-        namespace,
-        plan,
-        names.original(name, version),
-    )
-    return True
-
-
-def _in_versions(text: str, moves: Mapping[api_versions.Api, str]) -> str:
-    """Return a manifest with objects in other versions.
-
-    An object that the driver can't convert gets the version alone. helm then
-    does not remove a field of it that the next manifest does not have.
-    """
-    groups = {
-        api.group
-        for api, version in moves.items()
-        if conversion.converts(api, version)
-    }
-
-    def convert(obj: conversion.Object) -> conversion.Object | None:
-        try:
-            return conversion.convert(obj)
-        except errors.Unconvertible as error:
-            LOG.warning("%s; the record gets the new version alone", error)
-            return None
-
-    return manifests.moved(manifests.converted(text, groups, convert), moves)
+        record = held.record(compared(revisions).version)
+        if not (record and converter.migrate(record, held.release, labels)):
+            raise
+    return converter.run(helm), True

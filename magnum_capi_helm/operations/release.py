@@ -38,7 +38,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import converting
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import view
 
@@ -396,14 +395,20 @@ class Release:
         :raises HelmError: the chart does not accept the values, or a field
             can't be kept
         """
-        rt = self.runtime
-        render = self.prepared(rt.helm.render, desired)
+        converter = self.runtime.converter
+        render = self.prepared(self.runtime.helm.render, desired)
         if not live:
             return render()
-        objects = converting.run_helm(
-            rt, lambda: render(live=True, convert=rt.converted_groups), render
-        )
-        return tuple(converting.as_applied(rt, objects))
+        try:
+            objects = converter.run(
+                lambda: render(live=True, convert=converter.groups)
+            )
+        except errors.Unconvertible:
+            # helm 4 does not tell what its post-renderer said: as_applied
+            # raises the error of the first object that does not fit.
+            tuple(converter.as_applied(render()))
+            raise
+        return tuple(converter.as_applied(objects))
 
     def prepared(
         self,

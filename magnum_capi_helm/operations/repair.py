@@ -24,7 +24,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import converting
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
@@ -111,7 +110,7 @@ def repair(held: holding.Held, revisions: releases.Revisions) -> None:
         return
     if cluster is None or view.deleting(cluster):
         return
-    converting.run(held.runtime, lambda: _compare(held, record.objects))
+    held.runtime.converter.run(lambda: _compare(held, record.objects))
     for each in revisions:
         if each.harmful:
             helm_records.mark_repaired(management, *scope, each.version)
@@ -126,7 +125,7 @@ def _compare(
     """
     manifest = {
         (kind, view.name_of(each)): each
-        for each in converting.as_applied(release.runtime, objects)
+        for each in release.runtime.converter.as_applied(objects)
         if (kind := _kind(each)) is not None
     }
     live = _live(release, manifest)

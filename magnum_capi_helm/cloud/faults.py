@@ -87,6 +87,14 @@ def refresh(
     rt.faults[scope] = faults | _read(rt, scope, due)
 
 
+def asked(
+    rt: runtime.Runtime, scope: location.Scope, objects: view.View
+) -> view.View:
+    """Ask for faults as :func:`refresh`; return the view with all faults."""
+    refresh(rt, scope, objects)
+    return with_faults(rt, scope, objects)
+
+
 def _is_early(obj: view.Object, question: runtime.Question) -> bool:
     """Return whether CAPO may still do what the question is about."""
     kind = kinds.OPENSTACK_SERVER.name

@@ -309,8 +309,7 @@ def _remove_machines(
     if not objects.machines:
         return ""
     plan_steps.remove_hook(operation, objects.machines)
-    faults.refresh(rt, scope, objects)
-    objects = faults.with_faults(rt, scope, objects)
+    objects = faults.asked(rt, scope, objects)
     waiting = machine_status.remaining(objects.machines, objects)
     progress: Hashable = tuple(sorted(map(view.name_of, objects.machines)))
     problem = validity.deletion_problem(operation, progress)
@@ -321,8 +320,7 @@ def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return why the network is still there, or an empty string."""
     openstack_cluster = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
     objects = view.View(scope[1], infrastructure=openstack_cluster)
-    faults.refresh(rt, scope, objects)
-    objects = faults.with_faults(rt, scope, objects)
+    objects = faults.asked(rt, scope, objects)
     fault = infrastructure.network_error(objects)
     reason = f"{fault.text}{fault.ending}"
     if not reason and infrastructure.has_janitor(openstack_cluster):

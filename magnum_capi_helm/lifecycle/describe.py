@@ -46,10 +46,9 @@ def _read(operation: operations.Operation) -> tree.Branch:
     snapshot = runtime.snapshots.read(scope)
     # The polls leave out objects that they do not need.
     whole = reads.complete(runtime.management, scope, reads.OPTIONAL, snapshot)
-    faults.refresh(runtime, scope, whole.decode())
+    objects = faults.asked(runtime, scope, whole.decode())
     # The summary is that of the polls.
     state = observed_state.judge(operation, snapshot, operation.read_stored())
-    objects = faults.with_faults(runtime, scope, whole.decode())
     error = _credential_error(operation)
     silent = "Keystone, or the management cluster,"
     parts = [

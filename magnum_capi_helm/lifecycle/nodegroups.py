@@ -44,6 +44,7 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -297,13 +298,9 @@ def _remove_server_groups(held: holding.Held, groups: Any) -> None:
     chart_names = [
         names.node_group(each.name, held.release) for each in groups
     ]
-    problem = ""
-    try:
+    text = "Server groups of %s are left: %s"
+    with magnum_errors.logged(LOG, text, held.release, errors.CloudError):
         server_groups.delete(held.runtime.management, held.scope, chart_names)
-    except errors.CloudError as error:
-        problem = str(error)
-    if problem:
-        LOG.warning("Server groups of %s are left: %s", held.release, problem)
 
 
 # Values of one group

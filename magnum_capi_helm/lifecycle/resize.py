@@ -261,7 +261,6 @@ def _check_quota(
     """
     if quota.off() or growth <= 0:
         return
-    problem = ""
     try:
         cloud = catalogue.Cloud(operation.session())
         cluster, chart = operation.cluster, requested_labels.configured_chart()
@@ -270,10 +269,8 @@ def _check_quota(
         )
         group = groups.resolve(cluster, nodegroup, cloud, outline)
     except errors.CapiHelmError as error:
-        problem = str(error)
-    if problem:
         uuid = operation.cluster.uuid
-        LOG.debug("Quota of cluster %s not checked: %s", uuid, problem)
+        LOG.debug("Quota of cluster %s not checked: %s", uuid, error)
         return
     if group.role == "master":
         outline = dataclasses.replace(outline, control_plane=group)

@@ -303,15 +303,10 @@ class Held(releases.Release):
             return
         if deleted:
             status_writer.save_deleting(row)
-        elif any(_unfinished(row, each) for each in rows.all_groups(row)):
+        elif any(
+            # One whose deletion failed waits for the next change.
+            rows.in_progress(each.status)
+            and not (rows.leaving(each) and rows.failed(row.status))
+            for each in rows.all_groups(row)
+        ):
             status_writer.save_updating(row)
-
-
-def _unfinished(row: rows.Cluster, nodegroup: rows.NodeGroup) -> bool:
-    """Return whether a group waits for polls.
-
-    One whose deletion failed waits for the next change.
-    """
-    if rows.leaving(nodegroup):
-        return not rows.failed(row.status)
-    return rows.in_progress(nodegroup.status)

@@ -86,7 +86,12 @@ def translated(
 
 
 @contextlib.contextmanager
-def logged(logger: Any, text: str, subject: str) -> Iterator[None]:
+def logged(
+    logger: Any,
+    text: str,
+    subject: str,
+    only: type[errors.CapiHelmError] = errors.CapiHelmError,
+) -> Iterator[None]:
     """Log an error of the block as one warning, and go on.
 
     The polls will try again. Waiting for another operation, for helm or for
@@ -95,12 +100,13 @@ def logged(logger: Any, text: str, subject: str) -> Iterator[None]:
 
     :param logger: of the module that goes on
     :param text: with places for the subject and for the error
+    :param only: the class of errors after which the caller goes on
     """
     problem = ""
     write = logger.warning
     try:
         yield
-    except errors.CapiHelmError as error:
+    except only as error:
         problem = errors.explained(error)
         if isinstance(error, QUIET):
             write = logger.info

@@ -122,10 +122,8 @@ class Operation(releases.Release):
             later = error.retriable or isinstance(error, releases.ABSENT)
             if not later or isinstance(error, errors.WouldReplace):
                 raise
-            text = str(error)
-        else:
-            return
-        LOG.debug("Cluster %s: not compared yet: %s", self.cluster.uuid, text)
+            text = "Cluster %s: not compared yet: %s"
+            LOG.debug(text, self.cluster.uuid, error)
 
     # Without the Lease
 

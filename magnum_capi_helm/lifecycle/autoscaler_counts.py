@@ -69,13 +69,11 @@ def chosen(
 
 def stopped_reason(operation: operations.Operation) -> str | None:
     """Return why the autoscaler does not run; None: unknown."""
-    namespace, release = operation.scope
     text = "Nothing is known of the autoscaler of cluster %s: %s"
-    deployment, answered = None, False
+    name, deployment = names.autoscaler(operation.release), None
+    answered = False
     with magnum_errors.logged(LOG, text, operation.cluster.uuid):
-        deployment = operation.runtime.management.get(
-            kinds.DEPLOYMENT, namespace, names.autoscaler(release)
-        )
+        deployment = operation.get(kinds.DEPLOYMENT, name)
         answered = True
     return health.stopped_reason(deployment) if answered else None
 
@@ -115,7 +113,6 @@ def _stamp(
 
     :returns: whether the rows may be written
     """
-    rt, scope = held.runtime, held.scope
     new = observed.rows.counted(counts).fingerprint()
     desired = held.read_stored().desired
     # A state of 1.4.0 has no fingerprint.
@@ -126,7 +123,5 @@ def _stamp(
     live = cluster_status.fingerprint(observed.view.cluster)
     if live is not None and live != new:
         note = {requested_groups.FINGERPRINT_ANNOTATION: new}
-        rt.management.patch(
-            kinds.CLUSTER, *scope, {"metadata": {"annotations": note}}
-        )
+        held.annotate(kinds.CLUSTER, held.release, note)
     return True

@@ -257,18 +257,16 @@ def _uninstall_under_lease(operation: operations.Operation) -> None:
 
 def _uninstall(held: holding.Held) -> None:
     """Uninstall the release, if helm has a record of it."""
-    rt, scope = held.runtime, held.scope
-    if not helm_records.revisions(rt.management, *scope):
+    if not held.revisions():
         return
-    with rt.turns.turn():
+    with held.runtime.turns.turn():
         _instruct_janitor(held)
         helm_run.uninstall(held)
 
 
 def _remove(operation: operations.Operation) -> str:
     """Remove all but release and Secrets; return the objects still there."""
-    rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
-    capi_cluster = rt.management.get(kinds.CLUSTER, *scope)
+    capi_cluster = operation.get(kinds.CLUSTER)
     if capi_cluster is None:
         waiting = _delete_kept(operation)
     else:
@@ -283,12 +281,13 @@ def _remove(operation: operations.Operation) -> str:
     if capi_cluster is not None:
         return _joined(
             "network still to be deleted",
-            _network_problem(rt, scope),
+            _network_problem(operation),
             validity.deletion_problem(operation, "network"),
             left,
         )
     if left:
-        LOG.warning("Deletion of cluster %s goes on: %s", cluster.uuid, left)
+        uuid = operation.cluster.uuid
+        LOG.warning("Deletion of cluster %s goes on: %s", uuid, left)
     return ""
 
 
@@ -316,11 +315,11 @@ def _remove_machines(
     return _joined(waiting, problem)
 
 
-def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
+def _network_problem(operation: operations.Operation) -> str:
     """Return why the network is still there, or an empty string."""
-    openstack_cluster = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
-    objects = view.View(scope[1], infrastructure=openstack_cluster)
-    objects = faults.asked(rt, scope, objects)
+    openstack_cluster = operation.get(kinds.OPENSTACK_CLUSTER)
+    objects = view.View(operation.release, infrastructure=openstack_cluster)
+    objects = faults.asked(operation.runtime, operation.scope, objects)
     fault = infrastructure.network_error(objects)
     reason = f"{fault.text}{fault.ending}"
     if not reason and infrastructure.has_janitor(openstack_cluster):
@@ -367,8 +366,7 @@ def _is_driver_responsible(operation: operations.Operation) -> bool:
     chosen = conf.CONF.capi_helm.cleanup
     if chosen != AUTO:
         return bool(chosen != NOBODY)
-    management = operation.runtime.management
-    provider = management.get(kinds.OPENSTACK_CLUSTER, *operation.scope)
+    provider = operation.get(kinds.OPENSTACK_CLUSTER)
     return not infrastructure.has_janitor(provider)
 
 
@@ -399,20 +397,16 @@ def _instruct_janitor(operation: releases.Release) -> None:
     """
     policy = requested_labels.volumes_policy(operation.cluster)
     if policy is not None:
-        operation.runtime.management.patch(
-            kinds.OPENSTACK_CLUSTER,
-            *operation.scope,
-            {"metadata": {"annotations": {_JANITORS_POLICY: policy}}},
-        )
+        note = {_JANITORS_POLICY: policy}
+        operation.annotate(kinds.OPENSTACK_CLUSTER, operation.release, note)
 
 
 def _nothing_left(operation: operations.Operation) -> bool:
     """Return whether Lease, release and Secrets are all gone."""
-    rt, scope = operation.runtime, operation.scope
     return (
-        rt.leases.read(*scope) is None
-        and rt.management.get(kinds.CLUSTER, *scope) is None
-        and not helm_records.revisions(rt.management, *scope)
+        operation.runtime.leases.read(*operation.scope) is None
+        and operation.get(kinds.CLUSTER) is None
+        and not operation.revisions()
         and not _secrets(operation)
     )
 

@@ -109,12 +109,8 @@ def resize(
         _marked(operation, machines),
     ):
         if autoscaled:
-            operation.runtime.management.patch(
-                kinds.MACHINE_DEPLOYMENT,
-                operation.namespace,
-                autoscaled,
-                {"spec": {"replicas": nodegroup.node_count}},
-            )
+            change = {"spec": {"replicas": nodegroup.node_count}}
+            operation.patch(kinds.MACHINE_DEPLOYMENT, autoscaled, change)
     operation.start_update(nodegroup)
     operation.run(operations.Operation.lock_and_apply, "Resize")
 
@@ -350,22 +346,15 @@ def _marked(
     """
     try:
         for name in machines:
-            _mark(operation, name, _OURS)
+            operation.annotate(kinds.MACHINE, name, {_ANNOTATION: _OURS})
         yield
     except errors.CapiHelmError:
         # A later resize that removes no node takes a mark away that stays.
         stays = "Machine %s stays marked to go: %s"
         for name in machines:
             with magnum_errors.logged(LOG, stays, name):
-                _mark(operation, name, None)
+                operation.annotate(kinds.MACHINE, name, {_ANNOTATION: None})
         raise
-
-
-def _mark(operation: releases.Release, name: str, value: str | None) -> None:
-    change = {"metadata": {"annotations": {_ANNOTATION: value}}}
-    operation.runtime.management.patch(
-        kinds.MACHINE, operation.namespace, name, change
-    )
 
 
 def withdraw_marks(
@@ -378,4 +367,5 @@ def withdraw_marks(
     """
     for each in machines:
         if view.annotations_of(each).get(_ANNOTATION) == _OURS:
-            _mark(held, view.name_of(each), None)
+            name = view.name_of(each)
+            held.annotate(kinds.MACHINE, name, {_ANNOTATION: None})

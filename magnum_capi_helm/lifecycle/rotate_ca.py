@@ -240,8 +240,7 @@ def _new_rotation(
 
 def _trusted(held: holding.Held, purpose: str) -> str:
     name = names.certificate(held.release, purpose)
-    secret = held.runtime.management.get(kinds.SECRET, held.namespace, name)
-    data = (secret or {}).get("data") or {}
+    data = (held.get(kinds.SECRET, name) or {}).get("data") or {}
     if not data.get("tls.crt") or not data.get("tls.key"):
         raise errors.NotSupported(
             f"the Secret {name} has no certificate and key: Cluster API keeps "
@@ -282,17 +281,13 @@ def begin(
     held: holding.Held, rotation: ca_rotation.Rotation
 ) -> ca_rotation.Rotation:
     """Write what new machines of a step need."""
-    rt = held.runtime
     if not rotation.step:
         rotation = _make_certificates(held, rotation)
     if rotation.now.control_plane:
         for purpose in _PURPOSES:
-            rt.management.patch(
-                kinds.SECRET,
-                held.namespace,
-                names.certificate(held.release, purpose),
-                {"data": rotation.secret_data(purpose)},
-            )
+            name = names.certificate(held.release, purpose)
+            data = {"data": rotation.secret_data(purpose)}
+            held.patch(kinds.SECRET, name, data)
         if rotation.phase == ca_rotation.TRUST:
             held.store(_prepared(held, rotation.bridge))
         else:
@@ -332,12 +327,8 @@ def _use_new_ca(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
 def _restart_autoscaler(held: holding.Held) -> None:
     """Let the autoscaler, if there is one, read the kubeconfig again."""
     annotations = {_RESTARTED: str(int(time.time()))}
-    held.runtime.management.patch(
-        kinds.DEPLOYMENT,
-        held.namespace,
-        names.chart_object(held.release, "autoscaler"),
-        {"spec": {"template": {"metadata": {"annotations": annotations}}}},
-    )
+    change = {"spec": {"template": {"metadata": {"annotations": annotations}}}}
+    held.patch(kinds.DEPLOYMENT, names.autoscaler(held.release), change)
 
 
 def has_ended(
@@ -349,8 +340,7 @@ def has_ended(
 
 def _ended_at(release: releases.Release) -> str:
     """Return when the CAs of the last rotation that ended were made, or ""."""
-    live = release.runtime.management.get(kinds.CLUSTER, *release.scope)
-    return view.annotations_of(live).get(_ENDED, "")
+    return view.annotations_of(release.get(kinds.CLUSTER)).get(_ENDED, "")
 
 
 def end_annotation(rotation: ca_rotation.Rotation) -> dict[str, str]:
@@ -412,7 +402,5 @@ def take_back(
     for purpose, old in rotation.old.items():
         name = names.certificate(held.release, purpose)
         data = {"tls.crt": encoding.encode(old)}
-        held.runtime.management.patch(
-            kinds.SECRET, held.namespace, name, {"data": data}
-        )
+        held.patch(kinds.SECRET, name, {"data": data})
     _show_authority(held, old_ca or row.ca_cert_ref)

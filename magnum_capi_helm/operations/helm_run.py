@@ -96,18 +96,17 @@ def counts_to_set(
 
     :raises ManagementError: the live counts can't be read
     """
-    rt, (namespace, owner) = release.runtime, release.scope
     existing = values.group_names(desired.values)
     asked, counts = rows_now.known_as(existing).counts(), {}
     for each in autoscaler.scaled(values.in_effect(desired.values)):
         name = str(each["name"])
-        deployment = names.machine_deployment(owner, name)
-        live_deployment = rt.management.get(
-            kinds.MACHINE_DEPLOYMENT, namespace, deployment
+        deployment = release.get(
+            kinds.MACHINE_DEPLOYMENT,
+            names.machine_deployment(release.release, name),
         )
         live = None
-        if view.AUTOSCALER_ANNOTATION in view.annotations_of(live_deployment):
-            live = view.spec_of(live_deployment).get("replicas")
+        if view.AUTOSCALER_ANNOTATION in view.annotations_of(deployment):
+            live = view.spec_of(deployment).get("replicas")
         count = autoscaler.set_count(each, asked.get(name), live)
         if count is not None:
             counts[name] = count

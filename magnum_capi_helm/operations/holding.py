@@ -231,11 +231,8 @@ class Held(releases.Release):
                 return
             reason = _NOTHING_KNOWN
         chart_name = names.node_group(nodegroup.name, self.release)
-        if reason and not self.runtime.management.get(
-            kinds.MACHINE_DEPLOYMENT,
-            self.namespace,
-            names.machine_deployment(self.release, chart_name),
-        ):
+        deployment = names.machine_deployment(self.release, chart_name)
+        if reason and not self.get(kinds.MACHINE_DEPLOYMENT, deployment):
             LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)
             status_writer.save_refused(nodegroup, reason)
 

@@ -371,6 +371,34 @@ class Release:
         lease_now = self.runtime.leases.read(*self.scope)
         return lease.marked_deleted_at(lease_now) is not None
 
+    # Objects in its namespace
+
+    def get(self, kind: kinds.Kind, name: str = "") -> Object | None:
+        """Return an object; None: it does not exist.
+
+        :param name: empty: that of the release, as the Cluster has
+        :raises ManagementError: it can't be read
+        """
+        management = self.runtime.management
+        return management.get(kind, self.namespace, name or self.release)
+
+    def patch(
+        self, kind: kinds.Kind, name: str, change: Object
+    ) -> Object | None:
+        """Merge a change into an object; None: it does not exist.
+
+        :raises ManagementError: it can't be written
+        """
+        management = self.runtime.management
+        return management.patch(kind, self.namespace, name, change)
+
+    def annotate(
+        self, kind: kinds.Kind, name: str, notes: Mapping[str, str | None]
+    ) -> None:
+        """Set annotations of an object, or remove them (None)."""
+        change = {"metadata": {"annotations": dict(notes)}}
+        self.patch(kind, name, change)
+
     # helm's records
 
     def revisions(self) -> Revisions:
@@ -470,9 +498,7 @@ class Release:
         if version:
             content["metadata"] = {"resourceVersion": version}
         name = names.desired_state(self.release)
-        secret = self.runtime.management.patch(
-            kinds.SECRET, self.namespace, name, content
-        )
+        secret = self.patch(kinds.SECRET, name, content)
         if secret is None and version:
             raise errors.Conflict(f"the Secret {name} was deleted meanwhile")
         return secret

@@ -105,7 +105,7 @@ def repair(held: holding.Held, revisions: releases.Revisions) -> None:
         return
     management, scope = held.runtime.management, held.scope
     record = held.record(newest.version)
-    cluster = management.get(kinds.CLUSTER, *scope)
+    cluster = held.get(kinds.CLUSTER)
     if record is None or record.rewritten:
         return
     if cluster is None or view.deleting(cluster):
@@ -160,7 +160,7 @@ def _live(release: releases.Release, manifest: _Manifest) -> _Manifest:
     }
     for kind, name in manifest.keys() - live.keys():
         # Not every chart labels every object.
-        if there := management.get(kind, namespace, name):
+        if there := release.get(kind, name):
             live[kind, name] = there
     return live
 
@@ -184,7 +184,7 @@ def _restore(
         if before is None or view.deleting(before) or not change:
             continue
         with _refusals_logged(kind, name):
-            after = management.patch(kind, scope[0], name, change)
+            after = release.patch(kind, name, change)
             if view.version_of(after) != view.version_of(before):
                 LOG.warning("Made %s %s as in its manifest", kind.name, name)
 

@@ -116,20 +116,18 @@ def check_current(
     :returns: the revision to compare with; None: there are no machines
     :raises OutdatedError: it is
     """
-    management, scope = release.runtime.management, release.scope
-    before = releases.deployed(release.runtime, scope, revisions)
-    control_plane = management.get(
-        kinds.CONTROL_PLANE, scope[0], names.control_plane(scope[1])
-    )
+    before = releases.deployed(release.runtime, release.scope, revisions)
+    name = release.release
+    control_plane = release.get(kinds.CONTROL_PLANE, names.control_plane(name))
     if control_plane is None and (before is None or before.status == "failed"):
         return None
     if before is None:
         raise OutdatedError(
-            scope[1], "the cluster has a control plane and no helm release"
+            name, "the cluster has a control plane and no helm release"
         )
-    live = management.get(kinds.CLUSTER, *scope)
-    if fact := outdated(scope[1], desired, before, live, control_plane):
-        raise OutdatedError(scope[1], fact)
+    live = release.get(kinds.CLUSTER)
+    if fact := outdated(name, desired, before, live, control_plane):
+        raise OutdatedError(name, fact)
     return before
 
 

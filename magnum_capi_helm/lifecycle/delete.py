@@ -51,7 +51,7 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
@@ -261,7 +261,7 @@ def _uninstall(held: holding.Held) -> None:
         return
     with held.runtime.turns.turn():
         _instruct_janitor(held)
-        helm_run.uninstall(held)
+        apply.uninstall(held)
 
 
 def _remove(operation: operations.Operation) -> str:

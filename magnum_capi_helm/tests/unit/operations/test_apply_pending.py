@@ -13,7 +13,7 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import apply
 from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -61,7 +61,7 @@ class PendingRevisionTest(base.FlowTestCase):
         revisions = release.revisions()
         for seconds in range(0, 1000, 10):
             try:
-                helm_run.give_up_dead(release, revisions)
+                apply.give_up_dead(release, revisions)
             except errors.HelmBusy:
                 self.plane.clock.advance(10)
                 continue

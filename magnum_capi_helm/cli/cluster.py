@@ -497,5 +497,5 @@ def _plan_cloud_settings(
         "; ".join(changes),
         make=lambda: cloud_secret.refresh(operation, access, keep_old),
         unfinished=lambda: cloud_secret.pending_deployment(rt, scope),
-        note=cloud_secret.outdated_nodes(rt, scope),
+        note=cloud_secret.outdated_nodes(operation),
     )

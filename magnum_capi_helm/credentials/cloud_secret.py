@@ -41,7 +41,6 @@ from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import view
@@ -287,14 +286,14 @@ def pending_deployment(rt: runtime.Runtime, scope: location.Scope) -> str:
     return "addon cloud-config: still to be deployed with the new data"
 
 
-def outdated_nodes(rt: runtime.Runtime, scope: location.Scope) -> str:
+def outdated_nodes(operation: operations.Operation) -> str:
     """Return whether a cluster needs an upgrade for new CAs; empty: no.
 
     A refresh leaves the CAs of machines alone: others would replace them all.
 
     :raises NotConfigured: a file that the options name can't be read
     """
-    wanted = releases.read_stored(rt, scope).desired
+    wanted = operation.read_stored().desired
     if wanted is None:
         return ""
     configured = {

@@ -225,7 +225,7 @@ def discard(operation: operations.Operation) -> None:
     """Delete what a plan has elsewhere, with the cluster."""
     try:
         # The desired state may be of a newer version of the driver.
-        plan = releases.read_plan(operation.runtime, operation.scope)
+        plan = operation.read_plan()
     except errors.ManagementError as error:
         if error.retriable:
             raise
@@ -276,7 +276,7 @@ def take_back(held: holding.Held, desired: desired_state.DesiredState) -> None:
 
 
 def _going_on(release: releases.Release) -> plans.Plan | None:
-    plan = releases.read_plan(release.runtime, release.scope)
+    plan = release.read_plan()
     if plan and _KINDS[type(plan)].has_ended(release, plan):
         return None
     return plan

@@ -454,7 +454,7 @@ def _fail_for_good(
     ):
         reason = errors.for_users(error)
         # The Cluster has the text of a step after helm alone.
-        if plan := releases.read_plan(held.runtime, held.scope):
+        if plan := held.read_plan():
             reason = plan.failed(reason)
         held.save_failed(state.nodegroups, reason)
 

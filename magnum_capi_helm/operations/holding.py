@@ -133,7 +133,7 @@ class Held(releases.Release):
             else:
                 secret = management.create(kinds.SECRET, self.new_secret(data))
         except errors.Conflict:
-            secret = releases.read_secret(self.runtime, self.scope)
+            secret = self.read_secret()
             stored, version = secret.get("data") or {}, view.version_of(secret)
             if not (desired.version or desired_state.is_stored(stored)):
                 # Requests about nodegroups came before the first state.

@@ -160,25 +160,6 @@ class StoredState:
         return self.desired.fingerprint != planned.fingerprint
 
 
-def read_secret(rt: runtimes.Runtime, scope: location.Scope) -> Object:
-    return (
-        rt.management.get(
-            kinds.SECRET, scope[0], names.desired_state(scope[1])
-        )
-        or {}
-    )
-
-
-def read_plan(
-    rt: runtimes.Runtime, scope: location.Scope
-) -> plans.Plan | None:
-    """Read nothing but the plan in the Secret of a release.
-
-    :raises ManagementError: it can't be read
-    """
-    return _plan(read_secret(rt, scope).get("data") or {})
-
-
 def _plan(data: Mapping[str, str]) -> plans.Plan | None:
     for kind in PLANS:
         try:
@@ -190,48 +171,6 @@ def _plan(data: Mapping[str, str]) -> plans.Plan | None:
                 f"damaged ({type(error).__name__})"
             ) from error
     return None
-
-
-def read_stored(
-    rt: runtimes.Runtime,
-    scope: location.Scope,
-    revisions: Revisions | None = None,
-) -> StoredState:
-    """Read the Secret; of a cluster of 1.4.0, the state of its release.
-
-    :param revisions: of the release, if they were read already
-    :raises CapiHelmError: it can't be read
-    """
-    secret = read_secret(rt, scope)
-    data, version = secret.get("data") or {}, view.version_of(secret)
-    return StoredState(
-        desired_state.from_secret(data, version)
-        if desired_state.is_stored(data)
-        else _adopted(rt, scope, revisions, version),
-        desired_state.pending_requests(data),
-        _plan(data),
-        version,
-    )
-
-
-def _adopted(
-    rt: runtimes.Runtime,
-    scope: location.Scope,
-    revisions: Revisions | None,
-    version: str,
-) -> desired_state.DesiredState | None:
-    """Return the desired state of a release that has none stored."""
-    if revisions is None:
-        revisions = helm_records.revisions(rt.management, *scope)
-    record = deployed(rt, scope, revisions)
-    if record is None:
-        return None
-    chart = dataclasses.replace(
-        requested_labels.configured_chart(), version=record.chart_version
-    )
-    return desired_state.DesiredState(
-        chart, record.values, "", time.time(), version=version
-    )
 
 
 def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
@@ -463,9 +402,49 @@ class Release:
 
     # The Secret
 
+    def read_secret(self) -> Object:
+        """Return the Secret of the desired state; empty: there is none."""
+        return self.get(kinds.SECRET, names.desired_state(self.release)) or {}
+
     def read_stored(self, revisions: Revisions | None = None) -> StoredState:
-        """Return the same as :func:`read_stored`."""
-        return read_stored(self.runtime, self.scope, revisions)
+        """Read the Secret; of a cluster of 1.4.0, the state of its release.
+
+        :param revisions: of the release, if they were read already
+        :raises CapiHelmError: it can't be read
+        """
+        secret = self.read_secret()
+        data, version = secret.get("data") or {}, view.version_of(secret)
+        return StoredState(
+            desired_state.from_secret(data, version)
+            if desired_state.is_stored(data)
+            else self._adopted(revisions, version),
+            desired_state.pending_requests(data),
+            _plan(data),
+            version,
+        )
+
+    def _adopted(
+        self, revisions: Revisions | None, version: str
+    ) -> desired_state.DesiredState | None:
+        """Return the desired state of a release that has none stored."""
+        if revisions is None:
+            revisions = self.revisions()
+        record = deployed(self.runtime, self.scope, revisions)
+        if record is None:
+            return None
+        chart = dataclasses.replace(
+            requested_labels.configured_chart(), version=record.chart_version
+        )
+        return desired_state.DesiredState(
+            chart, record.values, "", time.time(), version=version
+        )
+
+    def read_plan(self) -> plans.Plan | None:
+        """Read nothing but the plan in the Secret.
+
+        :raises ManagementError: it can't be read
+        """
+        return _plan(self.read_secret().get("data") or {})
 
     @call.without_lease("keys of requests, which the next holder takes")
     def patch_stored(

@@ -93,8 +93,8 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
 
     def kept(self) -> desired_state.DesiredState:
         """What is wanted of the release."""
-        scope = (base.NAMESPACE, base.RELEASE)
-        found = releases.read_stored(runtime.get(), scope).desired
+        release = releases.Release(self.admin, self.row(), runtime.get())
+        found = release.read_stored().desired
         assert found is not None
         return found
 

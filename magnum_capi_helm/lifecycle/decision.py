@@ -4,7 +4,8 @@
 
 :func:`decide` sends no request and reads no clock. A poll calls it on facts
 that need no Lease; if the state needs the Lease, the poll reads all again
-under the Lease and calls it once more. A fact that was not read is false.
+under the Lease and calls it once more. A fact that was not read is false;
+``shown`` is true then.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ class Facts:
 
     :param status: of Magnum's row; empty: there is no row
     :param locked: all was read under the Lease
-    :param deleting: the user has asked for the deletion
+    :param deleting: the user has asked for the deletion; read under the Lease
+        alone, since a poll of a deletion does not come here
     :param complete: the objects are as the rows want them
-    :param step_over: a step of a plan has ended, though the cluster waits
+    :param step_over: a step of a plan has ended, although other parts of the
+        cluster are not complete
     :param behind: the release is not what the rows want
     :param drifted: live objects differ from the manifest of the release
     :param undecided: a request has still to decide about a nodegroup
-    :param row_only: only the row is left of a nodegroup that the release has
-        no more
+    :param row_only: of a deleted nodegroup, only Magnum's row is left
     :param overdue: the operation has taken longer than it may
     :param pausing: the last try failed a moment ago
     :param shown: a failed status was visible long enough
@@ -49,12 +51,21 @@ class Facts:
 
     @property
     def done(self) -> bool:
-        """Return whether nothing is left to do for an operation."""
-        return self.complete and not self.drifted and not self.undecided
+        """Return whether nothing is left to do for an operation.
+
+        Without the Lease the manifest is not known: a poll takes the Lease
+        and decides again.
+        """
+        unfinished = self.drifted or self.undecided
+        return self.complete and not (self.locked and unfinished)
 
     @property
     def resting(self) -> bool:
-        """Return whether no operation goes on."""
+        """Return whether no operation goes on.
+
+        Under the Lease a complete cluster is done, since the stored state may
+        have a plan.
+        """
         return self.status.endswith("_COMPLETE") and not (
             self.locked and (self.done or self.row_only)
         )
@@ -118,7 +129,7 @@ TABLE = (
     Rule(
         State.ROW_ONLY,
         lambda facts: facts.row_only,
-        "only the row is left of a deleted nodegroup",
+        "of a deleted nodegroup, only Magnum's row is left",
         "delete the row and the server group of the nodegroup, decide again",
         lease=True,
     ),
@@ -131,15 +142,13 @@ TABLE = (
     ),
     Rule(
         State.FAILED,
-        lambda facts: facts.done and facts.locked and not facts.shown,
+        lambda facts: facts.done and not facts.shown,
         "all is as the rows want it, and a failure is still to be read",
         "nothing, until the failure was visible for 30 seconds",
     ),
-    # Without the Lease the manifest is not known, so that a poll takes it and
-    # decides again.
     Rule(
         State.DONE,
-        lambda facts: facts.complete and (facts.done or not facts.locked),
+        lambda facts: facts.done,
         "all is as the rows want it",
         "take the next step of a plan, or write COMPLETE",
         lease=True,

@@ -46,7 +46,7 @@ _SHALLOW: tuple[tuple[dict[str, Any], State], ...] = (
 _DEEP: tuple[tuple[dict[str, Any], State], ...] = (
     ({}, State.WAITING),
     ({"status": "UPDATE_COMPLETE"}, State.RESTING),
-    # A plan may be open.
+    # The stored state may have a plan.
     ({"status": "UPDATE_COMPLETE", "complete": True}, State.DONE),
     ({"row_only": True}, State.ROW_ONLY),
     ({"complete": True, "undecided": True}, State.WAITING),

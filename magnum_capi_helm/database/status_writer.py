@@ -2,7 +2,14 @@
 
 """Write status, reasons, addresses and versions into Magnum's rows.
 
-Only fields that changed are saved, and a row without any is not touched.
+Only fields that changed are saved, and a row without any is not touched. Four
+functions write that an operation goes on:
+
+* ``save_updating``: UPDATE_IN_PROGRESS; a deletion, or an operation that is in
+  progress already, keeps its status
+* ``await_polls``: the same on the row as it is now
+* ``save_in_progress``: IN_PROGRESS of the row's own action, after an outcome
+* ``save_deleting``: DELETE_IN_PROGRESS, over any status
 """
 
 from __future__ import annotations
@@ -34,6 +41,19 @@ def save_observed(
     verdict: cluster_status.Verdict,
 ) -> None:
     """Write addresses and versions; unknown ones stay as they were."""
+    _save_observed(cluster, nodegroups, verdict)
+
+
+def _save_observed(
+    cluster: rows.Cluster,
+    nodegroups: list[rows.NodeGroup],
+    verdict: cluster_status.Verdict,
+) -> None:
+    """Save addresses, versions, and fields that the caller has set.
+
+    The cluster is saved last: who sees a complete cluster sees complete
+    groups.
+    """
     for nodegroup in nodegroups:
         group = verdict.groups.get(nodegroup.name)
         if group is not None:
@@ -74,15 +94,11 @@ def save_complete(
     verdict: cluster_status.Verdict,
 ) -> None:
     """Write that everything is as the rows want it."""
-    # save_observed needs no Lease, and this does.
-    call.check_lease()
     for nodegroup in nodegroups:
         if nodegroup.name in verdict.groups and not rows.leaving(nodegroup):
             _set_outcome(nodegroup, "COMPLETE", None)
     _set_outcome(cluster, "COMPLETE", None)
-    # Saves what was set, the cluster last: who sees a complete cluster sees
-    # complete groups.
-    save_observed(cluster, nodegroups, verdict)
+    _save_observed(cluster, nodegroups, verdict)
 
 
 def save_count(nodegroup: rows.NodeGroup, count: int) -> None:
@@ -215,7 +231,11 @@ def copy_outcome(source: Any, target: Any) -> None:
 
 
 def _set_outcome(row: rows.Row, outcome: str, reason: str | None) -> None:
-    """Set the outcome of a row's own action."""
+    """Set the outcome of a row's own action.
+
+    :param outcome: ``COMPLETE`` makes CREATE_IN_PROGRESS CREATE_COMPLETE, and
+        UPDATE_IN_PROGRESS UPDATE_COMPLETE
+    """
     # A group whose deletion was refused lives on.
     verb = rows.action(row.status).replace("DELETE", "UPDATE")
     _set(row, status=f"{verb}_{outcome}", status_reason=reason)

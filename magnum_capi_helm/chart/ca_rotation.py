@@ -70,8 +70,8 @@ class Rotation(plan.Plan):
     :param new: purpose -> certificate, or public key, and private key
     :param bridge: certificate that makes new clients trust old API servers
     :param references: fields of the row from the phase sign on -> references
-    :param certificates: references of the certificates that Magnum's row
-        loses by then
+    :param certificates: references of the certificates that Magnum's row has
+        no more from the phase sign on
     """
 
     KEY = "ca-rotation.json.gz"

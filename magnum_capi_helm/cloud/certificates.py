@@ -109,10 +109,10 @@ def secrets(
 
 
 def successor(authority: Authority) -> bytes:
-    """Return a CA certificate that allows a CA below it, for the same key.
+    """Return the certificate of a CA without a limit of its path, in PEM.
 
     Magnum makes CAs with a path length of 0: :func:`bridge` would not be
-    valid below them.
+    valid below them. Key, name and dates stay the same.
     """
     certificate = x509.load_pem_x509_certificate(authority[0])
     return _signed(

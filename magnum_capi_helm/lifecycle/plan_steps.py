@@ -2,20 +2,29 @@
 
 """Take the steps of a plan; see ``model/plan.py``.
 
-1. A request stores the plan in the Secret of the desired state. Polls go on
-   from there, each time that they find the cluster complete, under the Lease.
-2. Begin a step: the kind of the plan writes what new machines need. Then the
-   machines of the step's role are noted. Whatever a conductor did before it
-   died is done once more.
-3. If the kind has stored another desired state, its number is above that of
-   the release: the next poll is in the state Behind, runs helm, and Cluster
-   API replaces the machines. Otherwise ``rolloutAfter`` of the
-   KubeadmControlPlane, or of MachineDeployments, lets it do so.
-4. When the noted machines are gone, and the cluster is complete, the step has
-   ended.
-5. After the last step the Cluster gets the date of the plan, and the Secret
-   loses the plan. A plan that is not newer came back with a restored or late
-   Secret, and is dropped.
+A request stores the plan in the Secret of the desired state. Polls take the
+steps under the Lease. A poll that finds a step half begun begins it again.
+
+A rotation of CAs:
+
+1. Begin a step: write what new machines need, then store the UIDs of the
+   machines of the step's role.
+2. If ``rotate_ca.begin`` stored another desired state, the next poll is in the
+   state Behind and runs helm, so Cluster API replaces the machines. Otherwise
+   ``rolloutAfter`` of the KubeadmControlPlane, or of MachineDeployments, makes
+   Cluster API replace them.
+3. The step has ended when these machines are gone and the cluster is complete.
+4. After the last step, write the date of the rotation on the Cluster and
+   remove the plan from the Secret. A stored rotation that is not newer is a
+   restored copy, and is dropped.
+
+An upgrade:
+
+1. Begin a step: store its desired state and run helm. The stored UIDs only say
+   that the step has begun.
+2. A step of the control plane has ended when the control plane is complete,
+   another one when the cluster is.
+3. After the last step, remove the plan from the Secret.
 
 The Cluster has the step in words, where polls read it without the Secret.
 """
@@ -69,7 +78,7 @@ class Kind(Protocol):
         plan: Any,
         old: Sequence[view.Object],
     ) -> bool:
-        """Return whether a step has ended.
+        """Return whether the step of a plan has ended.
 
         :param old: machines that the step has still to replace
         """
@@ -104,8 +113,8 @@ _KINDS: dict[type[plans.Plan], Kind] = {
 def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
     """Take or begin the next step of a plan, if there is one.
 
-    :param state: of a cluster that is complete otherwise
-    :returns: whether it goes on
+    :param state: of a cluster in the state Done, or whose step has ended
+    :returns: whether the plan goes on
     :raises CapiHelmError: not now; the next poll tries again
     """
     plan = state.stored and state.stored.plan
@@ -136,7 +145,7 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
 def _begin(
     held: holding.Held, kind: Kind, plan: plans.Plan, objects: view.View
 ) -> None:
-    """Begin a step; what a dead conductor has not done is done once more.
+    """Begin a step, or begin again a step whose conductor died.
 
     Polls without the Lease begin a step of an upgrade as long as the Cluster
     shows the step before it.
@@ -229,7 +238,7 @@ def discard(operation: operations.Operation) -> None:
     except errors.ManagementError as error:
         if error.retriable:
             raise
-        # What is damaged keeps no deletion.
+        # A damaged Secret does not stop the deletion of the cluster.
         LOG.warning("cluster %s: %s", operation.cluster.uuid, error)
         return
     if plan:
@@ -361,7 +370,7 @@ def remove_hook(
     """Let machines go, unless the management cluster is frozen.
 
     Earlier builds of version 2.0 set a hook, with which Cluster API waited for
-    Magnum before it deleted a machine. The release after 2.0 does without.
+    Magnum before it deleted a machine. Remove this function after version 2.0.
 
     :raises ManagementError: a hook may be left; the next poll tries again
     """

@@ -2,15 +2,17 @@
 
 """Replace the CAs of a living cluster: ``coe ca rotate``.
 
-1. Magnum has made new CAs, and row and request refer to them. If the driver
-   raises, the references of before are put back.
+1. Magnum has made new CAs, and its object of the row refers to them. Magnum
+   saves this object after the call, so the driver puts back the references of
+   the saved row.
 2. Refuse a cluster that is not complete and healthy, or whose new machines
    would have no image, or values that chart or webhooks refuse.
 3. Under the Lease, save UPDATE_IN_PROGRESS, and store the rotation in the
    Secret of the desired state. Then save a reference to both CAs: a kubeconfig
-   from then on works until the old CA is dropped.
+   that a user gets after this works until the old CA is dropped.
 4. The rotation is a plan (``plan_steps.py``) of the steps in
-   ``chart/ca_rotation.py``; each of them begins with CA Secrets.
+   ``chart/ca_rotation.py``; each of them begins with CA Secrets. A rotation
+   whose bridge ends soon goes back to its first step.
 5. After the last step the Cluster gets the time at which Magnum made the CAs,
    and the old certificates are deleted from Magnum's store.
 
@@ -98,7 +100,7 @@ def rotate(operation: operations.Operation) -> None:
         kept = stored or isinstance(error, _MayBeStoredError)
         certificates.restore_references(context, cluster, keep_new=kept)
         raise
-    # Magnum saves its own object of the row afterwards.
+    # Magnum saves its own object of the row next: it gets what the row has.
     certificates.restore_references(context, cluster, keep_new=True)
 
 
@@ -239,6 +241,12 @@ def _new_rotation(
 
 
 def _trusted(held: holding.Held, purpose: str) -> str:
+    """Read the trusted certificates, or the public key, of a CA Secret.
+
+    :param purpose: as in :data:`_PURPOSES`
+    :returns: in PEM
+    :raises NotSupported: the Secret is not there, or is incomplete
+    """
     name = names.certificate(held.release, purpose)
     data = (held.get(kinds.SECRET, name) or {}).get("data") or {}
     if not data.get("tls.crt") or not data.get("tls.key"):
@@ -344,6 +352,7 @@ def _ended_at(release: releases.Release) -> str:
 
 
 def end_annotation(rotation: ca_rotation.Rotation) -> dict[str, str]:
+    """Return the annotation of the Cluster by which a rotation has ended."""
     return {_ENDED: _date(rotation)}
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An operation of several steps, each of which replaces machines of one role.
+"""A plan: an operation of several steps, such as a rotation of CAs.
 
-It is data in the Secret of the desired state. ``lifecycle/plan_steps.py``
-takes its steps; a kind of plan is a subclass, with content of its own.
+Each step replaces the machines of one role. The plan is data in the Secret of
+the desired state, and ``lifecycle/plan_steps.py`` takes its steps. A kind of
+plan is a subclass, with content of its own.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ class Plan:
     :cvar KEY: of the Secret
     :cvar NAME: of the operation, for users
     :cvar WAY_BACK: advice for users
-    :cvar EARLY: a step of the control plane ends when that is done, whatever
-        else the cluster waits for; helm makes Cluster API replace machines
+    :cvar EARLY: helm takes each step, as in an upgrade; a step of the control
+        plane ends when the control plane is complete, although workers may
+        not be
     :param step: index in :attr:`steps`
     :param machines: UIDs of the machines that the step replaces; None: the
         step has still to begin
@@ -58,12 +60,12 @@ class Plan:
 
     @property
     def now(self) -> Step:
-        """The step that is next, or goes on."""
+        """The step that goes on, or begins next."""
         return self.steps[self.step]
 
     @property
     def ends_early(self) -> bool:
-        """Whether the step ends when the control plane is done."""
+        """Whether the step ends as soon as the control plane is complete."""
         return self.EARLY and self.now.control_plane
 
     @property

@@ -89,7 +89,7 @@ def _days_before(control_plane: view.Object | None) -> int:
 
 
 def renewal_time(control_plane: view.Object | None) -> float:
-    """Return the creation time from which on machines may stay; 0: any.
+    """Return ``rolloutAfter``: Cluster API replaces older machines; 0: none.
 
     Seconds since 1970. A time that is still to come is planned for later.
     """
@@ -117,7 +117,8 @@ def renewal_patch(
 ) -> dict[str, Any]:
     """Return the merge patch that replaces all machines older than a moment.
 
-    :param control_plane: the patch is for the same API version
+    :param control_plane: or a MachineDeployment; the patch is for its API
+        version
     :param moment: as Kubernetes writes it; None: no machine
     """
     if str(control_plane.get("apiVersion", "")).endswith("/v1beta1"):

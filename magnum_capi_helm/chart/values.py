@@ -23,9 +23,9 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import requested_groups
 
-#: Annotation of the Cluster with the generation of its desired state. Each
-#: accepted upgrade, rollback and rollout raises it: two templates may want the
-#: same of the rows, and an older state must be known as such.
+#: Annotation of the Cluster with the number of accepted changes that rows do
+#: not show: upgrades, rollbacks, rollouts, steps of plans. Two templates may
+#: want the same rows, and the driver must recognize an older state.
 UPGRADE_ANNOTATION = "magnum.openstack.org/upgrade"
 #: Fields of a group that the autoscaler owns.
 _AUTOSCALED = ("autoscale", "machineCountMin", "machineCountMax")
@@ -97,18 +97,18 @@ def node_group(
 
 
 def generation(values: Mapping[str, Any]) -> int:
-    """Return the number of accepted upgrades that the values record."""
+    """Return the number of the last change in the values; 0: none."""
     return live_generation(values.get("clusterAnnotations") or {})
 
 
 def live_generation(annotations: Mapping[str, Any]) -> int:
-    """Return the number of upgrades that a Cluster's annotations record."""
+    """Return the number of the last change in the Cluster's annotations."""
     text = str(annotations.get(UPGRADE_ANNOTATION) or 0)
     return int(text) if text.isdecimal() else 0
 
 
 def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
-    """Return values that make the live Cluster show one upgrade more.
+    """Return values with the next number of a change.
 
     :param before: the values of the cluster so far
     """
@@ -117,7 +117,7 @@ def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
 
 
 def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
-    """Return values that make the live Cluster show which intent it has.
+    """Return values that write the fingerprint on the Cluster.
 
     :param fingerprint: of the rows; empty: there are none yet
     """

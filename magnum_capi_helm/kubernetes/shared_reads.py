@@ -78,7 +78,7 @@ class SharedReads:
         self.last_success: float | None = None
 
     def get(self, scope: location.Scope) -> reads.ReleaseObjects:
-        """Return a read that is young enough for a poll.
+        """Return a read that polls share and that is young enough.
 
         :raises CapiHelmError: the read failed
         """

@@ -2,13 +2,14 @@
 
 """Write the counts that the autoscaler chose into Magnum's rows.
 
-And see whether it runs.
-
-It changes machines behind Magnum's back, and users read the count there. The
-count is part of the fingerprint of the rows, which release and desired state
-carry: they get the new one first, so that nothing looks unapplied and nothing
-is applied. In a cluster that changes, the rows say what a user wants, and
+The autoscaler changes counts without Magnum, and users read the counts in
+Magnum. A count is part of the fingerprint of the rows, which the Cluster and
+the desired state have: both get the new fingerprint before the rows, so that
+no poll runs helm for it. The poll that writes COMPLETE does this, and each
+health poll. In a cluster that changes, the rows say what a user wants, and
 nothing is written.
+
+The module also reads whether the autoscaler runs.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
    saves the status first.
 6. Take the Lease, read the rows again, store the desired state, run helm.
 7. The polls finish what is left. They remove the row of a deleted group when
-   its machines are gone.
+   its machines are gone. Step 6 does so if the group has none.
 
 A new group is looked up in OpenStack with the user's token. An update changes
 bounds, node labels and node taints; OpenStack is not asked.
@@ -268,8 +268,12 @@ def remove_deleted(
 ) -> frozenset[str]:
     """Remove the rows of deleted groups of which nothing is left.
 
-    :param observed: read under the Lease; the release has what the rows want
-    :returns: UUIDs of those groups
+    If the conductor dies before the request's key is removed, the next change
+    of the release removes the key.
+
+    :param observed: read under the Lease, so that the objects tell which
+        groups are gone
+    :returns: UUIDs of the removed groups
     """
     gone = {
         each.uuid: each
@@ -292,8 +296,8 @@ def remove_deleted(
 def _remove_server_groups(held: holding.Held, groups: Any) -> None:
     """Remove the server groups of nodegroups without machines.
 
-    A Nova that refuses keeps no row: a server group that could not be removed
-    stays recorded, and goes with the cluster.
+    If Nova refuses, the row is deleted all the same: the Secret still names
+    the server group, and the deletion of the cluster removes it.
     """
     chart_names = [
         names.node_group(each.name, held.release) for each in groups

@@ -233,7 +233,12 @@ def confirm(
     nodegroups: Sequence[rows.NodeGroup],
     cluster: client.Object | None,
 ) -> None:
-    """Record the management cluster, or doubt one without the Cluster."""
+    """Record the management cluster, if it has the Cluster.
+
+    Otherwise check that it is the recorded one.
+
+    :param cluster: the live Cluster; None: it is not there
+    """
     if cluster is not None:
         record_here(rt, scope[1], nodegroups)
     else:

@@ -178,9 +178,11 @@ def lease_guard(
 
 @contextlib.contextmanager
 def without_lease(_why: str) -> Iterator[None]:
-    """Let the block write without the Lease; under one, it is confirmed.
+    """Let the block write without the Lease.
 
-    :param _why: why no other conductor's work is harmed
+    A call that holds the Lease confirms it before each write all the same.
+
+    :param _why: why the block harms no work of another conductor
     """
     confirm, lost = _guard.get()
     with lease_guard(_allow if confirm is _refuse else confirm, lost):

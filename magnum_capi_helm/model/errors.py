@@ -231,7 +231,7 @@ class ChartUnstorable(ChartUnavailable):
 
 
 class LeaseHeld(CapiHelmError):
-    """Another conductor works on the cluster at this moment."""
+    """Another conductor, or thread, holds the Lease of the cluster."""
 
     retriable = True
 

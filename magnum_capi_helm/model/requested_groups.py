@@ -69,7 +69,7 @@ class Rows:
 
     :param groups: groups that ought to exist
     :param leaving: groups that are being deleted
-    :param refused: groups that were refused, or not accepted yet
+    :param refused: groups that the driver has refused, or not accepted yet
     :param hibernated: no group of workers has machines, whatever it wants
     """
 
@@ -174,10 +174,10 @@ class Rows:
     def _owners(self, existing: Collection[str]) -> dict[str, str]:
         """Return the names of groups among the existing ones, by UUID."""
         others = (*self.leaving, *self.refused)
-        taken_on = (*self.groups, *(each for each in others if each.made))
+        accepted = (*self.groups, *(each for each in others if each.made))
         free = set(existing)
         owners: dict[str, str] = {}
-        for groups in (taken_on, others):
+        for groups in (accepted, others):
             candidates = [(each, each.chart_name) for each in groups]
             candidates += [
                 (each, names.legacy_node_group(each.name)) for each in groups

@@ -149,9 +149,10 @@ class StoredState:
         return planned.permitting(last_deployed(revisions).version, changed)
 
     def differs(self, planned: desired_state.DesiredState) -> bool:
-        """Return whether helm has to run for a planned state.
+        """Return whether a planned state is another one than the stored one.
 
-        A state adopted from 1.4.0 has no fingerprint: compare values.
+        A helm that failed for the stored state does not count. A state adopted
+        from 1.4.0 has no fingerprint: compare values.
         """
         if self.desired is None:
             return True

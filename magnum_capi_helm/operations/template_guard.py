@@ -207,7 +207,10 @@ def replaced(
 def _valid(
     desired: DesiredState, before: helm_records.Release
 ) -> desired_state.Permission | None:
-    """Return the permission of a state, while it counts."""
+    """Return the permission of a state; None: it has none for this revision.
+
+    :param before: the revision that helm compares with
+    """
     permission = desired.may_replace
     if permission is not None:
         return permission if permission.revision == before.version else None

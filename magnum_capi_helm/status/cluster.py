@@ -100,8 +100,9 @@ def judge(
         machines = objects.machines_of(each.chart_name)
         machines = plane_machines if each.control_plane else machines
         reason = reasons.get(f"nodegroup {each.name}", "")
-        facts = machine.addresses(machines), machine.version(machines)
-        groups[each.name] = GroupVerdict(reason, *facts)
+        groups[each.name] = GroupVerdict(
+            reason, machine.addresses(machines), machine.version(machines)
+        )
     return Verdict(
         reason=release_reason(objects) or tree.told(root),
         groups=groups,
@@ -162,7 +163,10 @@ def _reason(objects: view.View, rows: requested_groups.Rows) -> tree.Reason:
 
 
 def is_settled(objects: view.View) -> bool:
-    """Return whether no object below Cluster API's can explain anything."""
+    """Return whether no reason needs the infrastructure's objects.
+
+    ``kubernetes/reads.py`` lists them for the other clusters alone.
+    """
     groups = filter(None, (objects.control_plane, *objects.deployments))
     return (
         conditions.available(objects.cluster).well

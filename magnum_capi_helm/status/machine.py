@@ -45,7 +45,7 @@ _LINE = re.compile(r"Node\.(?!Ready\b)(\w+): (.*)")
 
 
 def is_settled(machine: view.Object) -> bool:
-    """Return whether a machine is ready, and stays."""
+    """Return whether a machine is ready and is not being deleted."""
     both = conditions.merged(machine)["Ready"], node_condition(machine)
     ready = all(each.well for each in both if each)
     return _has_node(machine) and ready and not view.deleting(machine)

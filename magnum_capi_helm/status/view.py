@@ -151,7 +151,10 @@ class View:
         return requested_groups.HIBERNATED_ANNOTATION in notes
 
     def known(self, rows: requested_groups.Rows) -> requested_groups.Rows:
-        """Return Magnum's rows as these objects show them."""
+        """Return the rows with the groups' names on the management cluster.
+
+        Counts stay those of the rows.
+        """
         known = rows.known_as(self.group_names())
         return dataclasses.replace(known, hibernated=self.hibernated)
 

@@ -122,6 +122,8 @@ class StatusTest(_SteadyTest):
     def setUp(self) -> None:
         super().setUp()
         self.create()
+        # Polls ask Octavia about a load balancer until it is there.
+        self.capi.settle_infrastructure()
         self.poll()
         self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
 

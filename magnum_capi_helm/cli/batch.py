@@ -14,8 +14,9 @@ from __future__ import annotations
 import abc
 import argparse
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent import futures
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -69,14 +70,14 @@ class Change:
     :param unfinished: returns the work that is left, as one line; empty: the
         change is complete. Raises when it failed
     :param note: a hint about the cluster, whether or not it is changed
-    :param replaced: number of machines that the change replaces
+    :param machines: returns the UIDs of the machines that there are now
     """
 
     detail: str = ""
     make: Callable[[], str | None] = lambda: None
     unfinished: Callable[[], str] = lambda: ""
     note: str = ""
-    replaced: int = 0
+    machines: Callable[[], Collection[str]] = frozenset
 
     @property
     def text(self) -> str:
@@ -191,16 +192,20 @@ class Batch(base.Lister, abc.ABC):
         from magnum_capi_helm.model import call
 
         began = time.monotonic()
+        counts: dict[str, int] = {}
         with call.acting(base.operator(self.action)):
-            line = _line(row, *self._try(row, parsed_args))
-        self._note(line, seconds=round(time.monotonic() - began))
+            line = _line(row, *self._try(row, parsed_args, counts))
+        self._note(line, seconds=round(time.monotonic() - began), **counts)
         return line
 
-    def _try(self, row: Any, options: argparse.Namespace) -> tuple[str, str]:
+    def _try(
+        self, row: Any, options: argparse.Namespace, counts: dict[str, int]
+    ) -> tuple[str, str]:
         """Change one cluster, and wait until the change is complete.
 
         Without --apply the change is only planned.
 
+        :param counts: gets the number of machines that are gone
         :returns: result and detail
         """
         from magnum_capi_helm.model import call
@@ -209,6 +214,7 @@ class Batch(base.Lister, abc.ABC):
             return late
         try:
             change = self._plan(row, options)
+            before = set(change.machines() if options.apply else ())
         except errors.CapiHelmError as error:
             return REFUSED, errors.explained(error)
         if not change.detail:
@@ -219,15 +225,18 @@ class Batch(base.Lister, abc.ABC):
         if late := self._too_late(options):
             return late
         self.say(f"{row.name}: {change.text}")
-        self._note(_line(row, "begun", change.text), machines=change.replaced)
+        self._note(_line(row, "begun", change.text))
+        result = CHANGED, change.text
         try:
             with call.logged(f"cluster {row.uuid}"):
                 if left := change.make():
                     self.say(f"{row.name}: {left}")
             self._wait(row.name, change, options.timeout * 60)
         except errors.CapiHelmError as error:
-            return FAILED, errors.explained(error)
-        return CHANGED, change.text
+            result = FAILED, errors.explained(error)
+        with contextlib.suppress(errors.CapiHelmError):
+            counts["machines"] = len(before.difference(change.machines()))
+        return result
 
     def _too_late(self, options: argparse.Namespace) -> tuple[str, str] | None:
         """Return result and detail of a cluster that must not begin now."""

@@ -376,12 +376,16 @@ class Upgrade(batch.Batch):
         if now is None:
             return batch.Change()
         text = f"{now.channel}: {now.version}"
-        new = channels.newest(now, self._templates, minor=parsed_args.minor)
-        if new is None:
+        minor = parsed_args.minor
+        new = channels.newest(now, self._templates, minor=minor) or now
+        if new is now:
             going_on = row.status == "UPDATE_IN_PROGRESS"
-            left = "not complete yet" if going_on else ""
-            wait = operation.wait_reason
-            return batch.Change(left, unfinished=wait, note=text)
+            return batch.Change(
+                "not complete yet" if going_on else "",
+                unfinished=operation.wait_reason,
+                note=text,
+                machines=operation.machine_uids,
+            )
         uuid = new.row.uuid
         changes = channel_upgrade.check(operation, uuid)
         return batch.Change(
@@ -389,7 +393,7 @@ class Upgrade(batch.Batch):
             f"{previews.summarize(changes)}",
             make=lambda: channel_upgrade.begin(operation, uuid),
             unfinished=lambda: channel_upgrade.pending(operation, uuid),
-            replaced=sum(each.replaced for each in changes),
+            machines=operation.machine_uids,
         )
 
 
@@ -443,20 +447,21 @@ def _rolled_out(row: Any, order: rollouts.Order) -> batch.Change:
 
     operation = base.operation(row)
     plan = rollout.plan(operation, order)
+    change = batch.Change(
+        "changed already, not complete yet",
+        unfinished=operation.wait_reason,
+        machines=operation.machine_uids,
+    )
     if plan.going_on:
-        return batch.Change(
-            "changed already, not complete yet",
-            unfinished=operation.wait_reason,
-        )
+        return change
     if plan.desired is None:
         return batch.Change()
     new = plan.desired.chart.version
     chart = plan.now if plan.now == new else f"{plan.now} to {new}"
-    return batch.Change(
-        f"chart {chart}: {previews.summarize(plan.changes)}",
+    return dataclasses.replace(
+        change,
+        detail=f"chart {chart}: {previews.summarize(plan.changes)}",
         make=lambda: rollout.apply(operation, order),
-        unfinished=operation.wait_reason,
-        replaced=sum(each.replaced for each in plan.changes),
     )
 
 

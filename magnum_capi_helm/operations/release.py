@@ -301,6 +301,19 @@ class Release:
         rows_now, nodegroups = rows.read(self.cluster)
         return Observed(nodegroups, objects.known(rows_now), objects)
 
+    def machine_uids(self) -> frozenset[str]:
+        """Return the UIDs of the cluster's machines.
+
+        :raises CapiHelmError: they can't be read
+        """
+        found = self.runtime.management.list(
+            kinds.MACHINE,
+            self.namespace,
+            f"{view.CLUSTER_NAME_LABEL}={self.release}",
+            metadata_only=True,
+        )
+        return frozenset(str(each["metadata"]["uid"]) for each in found)
+
     def deletion_requested(self) -> bool:
         """Return whether the Lease has the mark of a deletion.
 

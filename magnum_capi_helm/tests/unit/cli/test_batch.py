@@ -46,7 +46,7 @@ class Paint(batch.Batch):
             "becomes blue",
             make=lambda: self._make(row),
             unfinished=lambda: self._look(row),
-            replaced=3,
+            machines=lambda: {f"m{self.painted.count(row.name)}", "kept"},
         )
 
     def _make(self, row: Any) -> None:
@@ -244,10 +244,16 @@ class FleetTest(base.FlowTestCase):
                     **more,
                 }
                 for name, result, detail, more in (
-                    ("a", "begun", "becomes blue", {"machines": 3}),
-                    ("a", "changed", "becomes blue", {"seconds": 0}),
-                    ("b-wet", "begun", "becomes blue", {"machines": 3}),
-                    ("b-wet", "failed", "the paint is wet", {"seconds": 0}),
+                    ("a", "begun", "becomes blue", {}),
+                    (
+                        *("a", "changed", "becomes blue"),
+                        {"seconds": 0, "machines": 1},
+                    ),
+                    ("b-wet", "begun", "becomes blue", {}),
+                    (
+                        *("b-wet", "failed", "the paint is wet"),
+                        {"seconds": 0, "machines": 0},
+                    ),
                     (
                         "c",
                         "not tried",

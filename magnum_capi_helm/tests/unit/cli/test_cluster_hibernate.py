@@ -5,6 +5,10 @@
 from __future__ import annotations
 
 import io
+import json
+import pathlib
+
+import fixtures
 
 from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.tests.unit.cli import command_case
@@ -42,3 +46,14 @@ class HibernateCommandTest(rolling.RolloutTestCase):
         )
         for kind, argv, expected in rows:
             self.assertEqual(expected, self.line(kind, *argv))
+
+    def test_the_record_counts_the_machines_that_went(self) -> None:
+        home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        file = home / "record"
+        for kind in (cluster.Hibernate, cluster.Wake):
+            self.line(kind, "--apply", "--record", str(file))
+        lines = map(json.loads, file.read_text().splitlines())
+        self.assertEqual(
+            [("begun", None), ("changed", 2), ("begun", None), ("changed", 0)],
+            [(each["result"], each.get("machines")) for each in lines],
+        )

@@ -378,7 +378,8 @@ class Upgrade(batch.Batch):
         text = f"{now.channel}: {now.version}"
         minor = parsed_args.minor
         new = channels.newest(now, self._templates, minor=minor) or now
-        if new is now:
+        # An upgrade that failed is in the desired state already: refused.
+        if new is now and row.status != "UPDATE_FAILED":
             going_on = row.status == "UPDATE_IN_PROGRESS"
             return batch.Change(
                 "not complete yet" if going_on else "",

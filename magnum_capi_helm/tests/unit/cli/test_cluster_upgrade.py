@@ -226,6 +226,19 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         self.assertEqual(0, self.api.call_count)
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
+    def test_an_upgrade_that_failed_is_refused_until_it_is_repaired(
+        self,
+    ) -> None:
+        self.upgrade(self.new)
+        self.settle()
+        self.health_poll()
+        for status, result in (
+            ("UPDATE_FAILED", "refused"),
+            ("UPDATE_COMPLETE", "nothing to do"),
+        ):
+            self.dbapi.update_cluster(self.row().id, {"status": status})
+            self.assertEqual(result, self.line("--apply")[1])
+
     def test_a_refusal_of_the_api_fails_with_its_text(self) -> None:
         with self.busy():
             self.assertEqual(

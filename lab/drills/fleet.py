@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 import dataclasses
 import json
 import os
 import subprocess
+import types
 from typing import Any
 
 from lab.drills import case
@@ -18,8 +19,20 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import programs
 
 #: Seconds that a command for a whole fleet may take.
-_LONGEST = 1800.0
+_LONGEST = 7200.0
 _MADE = ("CREATE_COMPLETE", "CREATE_FAILED")
+#: Labels of a template: fewer addons let more clusters live side by side.
+FEW_ADDONS = {
+    f"{addon}_enabled": "false"
+    for addon in (
+        "cinder_csi",
+        "etcd_defrag",
+        "mellanox_network_operator",
+        "metrics_server",
+        "npd",
+        "reloader",
+    )
+}
 
 
 def size(usual: int) -> int:
@@ -48,15 +61,24 @@ class FleetCase(case.DrillCase):
     """A drill on more clusters than one looks at one by one."""
 
     def make(
-        self, names: Collection[str], template: str, batch: int = 5
+        self,
+        names: Collection[str],
+        template: str,
+        batch: int = 5,
+        fields: Mapping[str, dict[str, Any]] = types.MappingProxyType({}),
     ) -> None:
-        """Create clusters, so many at a time; ``self.fleet`` has them."""
+        """Create clusters, so many at a time; ``self.fleet`` has them.
+
+        :param fields: more fields of the request, by the cluster's name
+        """
         self.fleet: dict[str, str] = {}
         wanted = list(names)
         for first in range(0, len(wanted), batch):
             some = wanted[first : first + batch]
             for name in some:
-                self.fleet[name] = self.cluster(template, name=name)
+                self.fleet[name] = self.cluster(
+                    template, name=name, **fields.get(name, {})
+                )
             for name in some:
                 found = self.until_status(self.fleet[name], _MADE, 900)
                 self.assertEqual("CREATE_COMPLETE", found["status"], name)

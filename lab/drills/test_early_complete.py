@@ -19,6 +19,7 @@ import time
 
 from lab.drills import case
 from lab.drills import changes
+from lab.drills import fleet
 from lab.drills import judgement
 from lab.drills import moments
 from lab.drills import slow_weather
@@ -34,15 +35,6 @@ _LOOKS = tuple(
         (walk_requests.OLD, walk_requests.NEW), changes.FLAVORS, changes.VALUES
     )
 )
-#: Fewer addons let more clusters live side by side.
-_WITHOUT = (
-    "cinder_csi",
-    "etcd_defrag",
-    "mellanox_network_operator",
-    "metrics_server",
-    "npd",
-    "reloader",
-)
 
 
 class EarlyCompleteTest(case.DrillCase):
@@ -56,10 +48,7 @@ class EarlyCompleteTest(case.DrillCase):
             look: self.template(
                 image_id=f"ubuntu-{look[0]}",
                 flavor_id=look[1],
-                labels={
-                    "nvidia_mig_strategy": look[2],
-                    **{f"{each}_enabled": "false" for each in _WITHOUT},
-                },
+                labels={"nvidia_mig_strategy": look[2], **fleet.FEW_ADDONS},
             )
             for look in _LOOKS
         }

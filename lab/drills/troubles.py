@@ -96,13 +96,16 @@ class Cloud:
         self._keystone = keystone
         self._glance = adapter.Adapter(keystone, service_type="image")
 
-    def image(self, name: str) -> str:
+    def image(
+        self, name: str, version: str = "v1.34.2", visibility: str = "private"
+    ) -> str:
         """An image that makes nodes; its UUID."""
         body = {
             "name": name,
             "disk_format": "raw",
             "container_format": "bare",
-            "kube_version": "v1.34.2",
+            "visibility": visibility,
+            "kube_version": version,
             "os_distro": "ubuntu",
         }
         made = self._glance.post("/v2/images", json=body).json()["id"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 from oslotest import base
 import yaml
 
+from magnum_capi_helm.tests.unit import test_metrics_rules as rules
 from magnum_capi_helm.tests.unit.metrics import dashboard
 from magnum_capi_helm.tests.unit.metrics import promtool
-from magnum_capi_helm.tests.unit.metrics import test_rules as rules
 
 
 class PrometheusTest(base.BaseTestCase):

@@ -33,7 +33,7 @@ class TypeTestCase(base.BaseTestCase):
                 continue
         self.assertEqual([], taken)
 
-    def test_what_is_written_is_read_again_as_the_same(self) -> None:
+    def test_a_formatted_value_is_parsed_as_the_same(self) -> None:
         for kind, _, parsed in self.accepted:
             written = kind.format_defaults(parsed)[0]
             self.assertEqual(parsed, kind(written.strip('"')))

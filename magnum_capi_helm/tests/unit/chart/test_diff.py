@@ -75,7 +75,7 @@ def _change(item: dict[str, Any], path: str, value: Any) -> Any:
 
 
 class MachinesTest(base.BaseTestCase):
-    def test_what_replaces_the_machines_of_a_group(self) -> None:
+    def test_machine_fields_replace_the_machines_of_a_group(self) -> None:
         for path, value, replaced in (
             ("spec.template.spec.version", "v1.35.1", 3),
             ("spec.template.spec.failureDomain", "az2", 3),
@@ -144,7 +144,7 @@ class MachinesTest(base.BaseTestCase):
             ),
         )
 
-    def test_what_replaces_the_control_plane(self) -> None:
+    def test_machine_fields_replace_the_control_plane(self) -> None:
         for path, value, replaced in (
             ("spec.version", "v1.35.1", 3),
             ("spec.machineTemplate.infrastructureRef.name", "other", 3),
@@ -240,7 +240,7 @@ _REMADE: tuple[tuple[dict[str, Any], str, Any, bool], ...] = (
 class RemadeTest(base.BaseTestCase):
     """Objects whose machines are made from something else."""
 
-    def test_what_counts(self) -> None:
+    def test_an_object_with_other_machine_fields_is_remade(self) -> None:
         for item, path, value, remade in _REMADE:
             changed = _with(item, path, value)
             self.assertEqual(
@@ -254,12 +254,12 @@ class RemadeTest(base.BaseTestCase):
         other = _with(empty, "spec.template.spec.version", "v1.35.1")
         self.assertEqual(("web-workers",), diff.remade([empty], [other]))
 
-    def test_what_is_new_does_not(self) -> None:
+    def test_a_new_object_is_not_remade(self) -> None:
         self.assertEqual((), diff.remade([], [DEPLOYMENT, PLANE]))
 
 
 class ChangesTest(base.BaseTestCase):
-    def test_nothing_changed(self) -> None:
+    def test_equal_manifests_have_no_changes(self) -> None:
         both = [DEPLOYMENT, PLANE]
         self.assertEqual((), diff.changes(both, reversed(both)))
 
@@ -279,7 +279,7 @@ class ChangesTest(base.BaseTestCase):
         stamped = _with(DEPLOYMENT, "metadata.annotations", stamp)
         self.assertEqual((), diff.changes([DEPLOYMENT], [stamped]))
 
-    def test_what_replaces_machines_comes_first(self) -> None:
+    def test_replacements_of_machines_come_first(self) -> None:
         secret = {"kind": "Config", "metadata": {"name": "a"}, "data": {}}
         found = diff.changes(
             [secret, PLANE],

@@ -59,7 +59,7 @@ class ApplyTest(base.BaseTestCase):
             ["203.0.113.0/24"], found["apiServer"]["allowedCIDRs"]
         )
 
-    def test_what_machines_get_is_added_to_the_drivers(self) -> None:
+    def test_setup_of_machines_is_added_to_the_drivers_setup(self) -> None:
         spec = {
             "files": [{"path": "/etc/mine"}],
             "preKubeadmCommands": ["mine before"],
@@ -100,10 +100,10 @@ class ApplyTest(base.BaseTestCase):
         found = applied({"registryMirrors": mirrors})
         self.assertEqual(mirrors, found["registryMirrors"])
 
-    def test_nothing_on_top_changes_nothing(self) -> None:
+    def test_an_empty_overlay_changes_no_value(self) -> None:
         self.assertEqual(VALUES, applied({}))
 
-    def test_neither_side_is_changed_nor_shared(self) -> None:
+    def test_an_overlay_and_its_values_stay_unchanged(self) -> None:
         before = copy.deepcopy(VALUES)
         extra = {"addons": {"custom": {"one": {"kind": "Manifests"}}}}
         files = {"files": [{"path": "/etc/mine"}]}
@@ -134,7 +134,7 @@ def _setup(**lists: list[Any]) -> dict[str, Any]:
 class AgainTest(base.BaseTestCase):
     """On values that may have it already."""
 
-    def test_what_is_there_is_not_added_a_second_time(self) -> None:
+    def test_present_setup_is_not_added_a_second_time(self) -> None:
         overlay = {
             **_setup(
                 files=[{"path": "/etc/mine"}],
@@ -178,11 +178,11 @@ class AgainTest(base.BaseTestCase):
             found,
         )
 
-    def test_what_it_does_not_mention_stays(self) -> None:
+    def test_values_outside_the_overlay_stay(self) -> None:
         there = {"etcd": {"extraArgs": {"v": "3"}}, **_setup(files=[{}])}
         self.assertEqual(there, _again(there, {"etcd": {"extraArgs": {}}}))
 
-    def test_what_no_overlay_can_have_is_refused(self) -> None:
+    def test_a_field_of_the_driver_is_refused_in_an_overlay(self) -> None:
         error = self.assertRaises(
             errors.NotConfigured,
             _again,
@@ -258,7 +258,7 @@ class OutOfReachTest(base.BaseTestCase):
                 self._refused(overlay),
             )
 
-    def test_what_would_take_those_away_with_it(self) -> None:
+    def test_a_parent_that_is_no_mapping_is_refused(self) -> None:
         for path, overlay in (
             ("controlPlane", {"controlPlane": None}),
             ("addons", {"addons": None}),
@@ -361,7 +361,7 @@ def _spec(*commands: str) -> dict[str, Any]:
 
 
 class GroupProfileTest(base.BaseTestCase):
-    def test_it_is_merged_into_the_item(self) -> None:
+    def test_a_group_profile_is_merged_into_the_item(self) -> None:
         found = overlays.apply_to_group(
             ITEM, {"nodeLabels": {"gpu": "a"}, **_spec("mine")}, "profile"
         )
@@ -386,7 +386,9 @@ class GroupProfileTest(base.BaseTestCase):
                 ),
             )
 
-    def test_what_no_nodegroup_can_have_is_refused(self) -> None:
+    def test_a_field_of_the_cluster_is_refused_in_a_group_profile(
+        self,
+    ) -> None:
         for overlay, text in NOT_OF_GROUPS:
             error = self.assertRaises(
                 errors.NotConfigured,
@@ -456,7 +458,7 @@ class WithRepositoryTest(base.BaseTestCase):
             overlays.with_repository({}, DEFAULTS, URL),
         )
 
-    def test_what_the_values_say_stays(self) -> None:
+    def test_a_repository_in_the_values_stays(self) -> None:
         values = {
             "addons": {
                 "cni": {
@@ -488,7 +490,7 @@ class WithRepositoryTest(base.BaseTestCase):
             overlays.with_repository(values, DEFAULTS, URL),
         )
 
-    def test_what_comes_from_git_is_switched_off(self) -> None:
+    def test_an_addon_from_git_is_switched_off(self) -> None:
         self.assertEqual(
             {
                 "addons": {
@@ -501,7 +503,7 @@ class WithRepositoryTest(base.BaseTestCase):
             overlays.with_repository({}, INTEL, URL),
         )
 
-    def test_what_comes_from_a_git_of_one_s_own_is_not(self) -> None:
+    def test_a_chosen_addon_from_git_stays(self) -> None:
         for own in ({"enabled": True}, {"repo": {"url": "https://git"}}):
             addon = {"xpuManagerMonitoring": own}
             values = {"addons": {"intelDevicePlugin": addon}}
@@ -518,7 +520,7 @@ class WithRepositoryTest(base.BaseTestCase):
         again = overlays.with_repository(once, DEFAULTS, "https://other")
         self.assertEqual(once, again)
 
-    def test_what_it_is_given_stays_as_it_is(self) -> None:
+    def test_with_repository_changes_no_argument(self) -> None:
         values: dict[str, Any] = {"addons": {"cni": {"calico": {}}}}
         given = copy.deepcopy((values, DEFAULTS))
         overlays.with_repository(values, DEFAULTS, URL)

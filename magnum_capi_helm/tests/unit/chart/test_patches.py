@@ -96,7 +96,7 @@ class PatchesTest(base.BaseTestCase):
                 version,
             )
 
-    def test_nothing_is_patched_without_a_value(self) -> None:
+    def test_an_api_server_without_these_values_gets_no_patch(self) -> None:
         rows: tuple[Any, ...] = (None, {}, {"allowedCIDRs": []}, {"port": 1})
         for server in rows:
             self.assertEqual(

@@ -99,7 +99,9 @@ class DemandTest(base.BaseTestCase):
         self.assertEqual(2, found["server_groups"])
         self.assertEqual(3, found["server_group_members"])
 
-    def test_one_more_group(self) -> None:
+    def test_a_new_group_demands_machines_volumes_and_a_server_group(
+        self,
+    ) -> None:
         group = specs.group(
             {"server_group_policies": "affinity"},
             boot_disk=cluster_spec.Disk(20),
@@ -118,7 +120,7 @@ class DemandTest(base.BaseTestCase):
             quota_demand.of_group(specs.cluster(), group, FLAVORS["m1.small"]),
         )
 
-    def test_what_does_not_fit(self) -> None:
+    def test_demands_beyond_the_free_quota_are_shortages(self) -> None:
         quotas = {
             "cores": quota_demand.Quota(20, 16),
             "ram": quota_demand.Quota(-1, 99999),
@@ -134,7 +136,7 @@ class DemandTest(base.BaseTestCase):
             [str(each) for each in quota_demand.shortages(needed, quotas)],
         )
 
-    def test_what_is_not_needed_may_be_used_up(self) -> None:
+    def test_an_exceeded_quota_without_demand_is_no_shortage(self) -> None:
         quotas = {"volumes": quota_demand.Quota(10, 12)}
         self.assertEqual(
             [], list(quota_demand.shortages({"volumes": 0}, quotas))

@@ -75,7 +75,7 @@ _FREE: tuple[tuple[str, Any, Any], ...] = (
 
 
 class PathsTest(base.BaseTestCase):
-    def test_what_is_stored_stays(self) -> None:
+    def test_a_protected_field_keeps_its_stored_value(self) -> None:
         for path, old, new in _ROWS:
             self.assertEqual(
                 _nested(path, old),
@@ -85,7 +85,7 @@ class PathsTest(base.BaseTestCase):
                 path,
             )
 
-    def test_what_may_change_changes(self) -> None:
+    def test_a_free_field_takes_its_new_value(self) -> None:
         for path, old, new in _FREE:
             self.assertEqual(
                 _nested(path, new),
@@ -95,7 +95,7 @@ class PathsTest(base.BaseTestCase):
                 path,
             )
 
-    def test_nothing_is_changed_in_place(self) -> None:
+    def test_keep_fields_changes_no_argument(self) -> None:
         new = {"apiServer": {"port": 1}}
         upgrade_rules.keep_fields(
             new, {"apiServer": {"port": 2}}, _NEWEST, None

@@ -167,7 +167,7 @@ class GroupsTest(base.BaseTestCase):
             self.changed(rows(group("b", 2), group("a", 0))),
         )
 
-    def test_of_the_control_plane_the_count_alone_changes(self) -> None:
+    def test_the_control_plane_changes_its_count_alone(self) -> None:
         before = {"controlPlane": {"machineCount": 1, "machineFlavor": "m1"}}
         master = dataclasses.replace(group("m", 3), control_plane=True)
         self.assertEqual(
@@ -252,14 +252,14 @@ class OverlayTest(base.BaseTestCase):
 
 
 class RefuseTest(base.BaseTestCase):
-    def test_what_is_text_passes(self) -> None:
+    def test_plain_text_passes(self) -> None:
         for given in (
             None,
             {"a": "b", "c": [1, True, None, "{d}"], "e": {"f": "} }"}},
         ):
             values.refuse_templates(given, "addons")
 
-    def test_what_opens_a_template_is_refused_with_its_path(self) -> None:
+    def test_template_delimiters_are_refused_with_their_path(self) -> None:
         rows: tuple[tuple[Any, str], ...] = (
             ({"a": "{{ x }}"}, "addons.a='{{ x }}'"),
             ({"a": {"b": ["{% x %}"]}}, "addons.a.b='{% x %}'"),

@@ -47,7 +47,7 @@ class ChoiceTest(base.FlowTestCase):
             status="CREATE_COMPLETE",
         ).create()
 
-    def test_one_of_another_driver_is_refused_by_every_command(self) -> None:
+    def test_every_command_refuses_a_cluster_of_another_driver(self) -> None:
         self.of_driver("k8s_fedora_coreos_v1")
         for ref in ("heat", OTHER):
             for kind, options in COMMANDS:
@@ -77,11 +77,11 @@ class ChoiceTest(base.FlowTestCase):
             str(error),
         )
 
-    def test_one_whose_template_names_no_driver_may_be_of_this(self) -> None:
+    def test_a_cluster_without_a_driver_in_its_template_is_taken(self) -> None:
         self.of_driver(None)
         self.assertEqual(OTHER, commands.find_cluster("heat").uuid)
 
-    def test_one_whose_template_is_gone_is_taken(self) -> None:
+    def test_a_cluster_without_a_template_is_taken(self) -> None:
         self.of_template("22222222-2222-4333-8444-555555555555")
         self.assertEqual(OTHER, commands.find_cluster("heat").uuid)
 

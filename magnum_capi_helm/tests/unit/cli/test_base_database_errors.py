@@ -69,7 +69,7 @@ def _postgresql(state: str) -> Callable[[], object]:
 
 
 class DatabaseTest(command_case.CommandCase):
-    def test_one_line_names_class_and_place_and_quotes_nothing(self) -> None:
+    def test_an_error_names_class_and_place_and_quotes_nothing(self) -> None:
         conf.CONF.set_override(
             "connection", "mysql://u:canary@db.test/magnum?x=1", "database"
         )

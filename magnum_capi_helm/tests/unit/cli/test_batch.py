@@ -271,14 +271,14 @@ class FleetTest(base.FlowTestCase):
         self.assertRaises(FileNotFoundError, self.run_on, *order)
         self.assertEqual([], Paint.painted)
 
-    def test_what_is_refused_keeps_no_other_one_back(self) -> None:
+    def test_a_refused_cluster_holds_no_other_back(self) -> None:
         self.clusters("a-red", "b")
         self.assertEqual(
             (1, [("a-red", "refused"), ("b", "changed")]),
             self.run_on("--all", "--apply"),
         )
 
-    def test_it_waits_until_a_change_is_done(self) -> None:
+    def test_the_command_waits_until_a_change_is_done(self) -> None:
         self.clusters("a")
         Paint.looks = {"a": ["drying", "drying", ""]}
         self.assertEqual((0, [("a", "changed")]), self.run_on("a", "--apply"))
@@ -296,7 +296,7 @@ class FleetTest(base.FlowTestCase):
             self.err.getvalue(),
         )
 
-    def test_what_does_not_end_fails(self) -> None:
+    def test_an_endless_change_fails(self) -> None:
         self.clusters("a")
         Paint.looks = {"a": ["drying"]}
         over = batch.Change("x", unfinished=lambda: "drying")
@@ -320,7 +320,7 @@ class FleetTest(base.FlowTestCase):
         Paint(main.Application(), None)._wait("a", change, seconds)
         self.assertEqual([], list(left))
 
-    def test_what_passes_by_itself_is_waited_for(self) -> None:
+    def test_a_passing_error_is_waited_for(self) -> None:
         for passing in (
             errors.CloudUnreachable("Keystone does not answer"),
             errors.ManagementUnreachable("cut off"),
@@ -335,7 +335,7 @@ class FleetTest(base.FlowTestCase):
                 f"not complete after 0 minutes: {passing}", str(error)
             )
 
-    def test_what_takes_somebody_to_end_it_fails_at_once(self) -> None:
+    def test_a_lasting_error_fails_at_once(self) -> None:
         for lasting in (
             errors.Frozen("the management cluster", "moving"),
             errors.CloudError("Keystone does not let you"),

@@ -62,7 +62,7 @@ class FetchTest(ChartTestCase):
         )
         self.assertIn("has version 0.26.1, not 0.27.0", str(error))
 
-    def test_what_is_in_the_store_is_never_replaced(self) -> None:
+    def test_a_stored_chart_is_never_replaced(self) -> None:
         self.run_command(chart.Fetch)
         error = self.assertRaises(
             errors.InvalidInput,
@@ -178,7 +178,7 @@ class MirrorTest(ChartTestCase):
             (self.to / "images.txt").read_text(),
         )
 
-    def test_what_fails_is_told_and_the_rest_is_done(self) -> None:
+    def test_a_failed_chart_is_shown_and_the_others_are_fetched(self) -> None:
         self.helm.published = {"0.27.0", "1.0.0"}
         code = self.run_command(
             chart.Mirror, "--all", "--to", str(self.to), "-f", "json"

@@ -117,7 +117,7 @@ class ConfigurationTest(command_case.CommandCase):
         path = self.read("")
         self.assertEqual(("ok", path), self.checked()["configuration"])
 
-    def test_what_nobody_expected_ends_one_check_alone(self) -> None:
+    def test_an_unexpected_error_ends_one_check_alone(self) -> None:
         self.plane.management.kubeconfig = RuntimeError("two\nlines")
         found = self.checked()
         self.assertEqual(

@@ -66,7 +66,7 @@ class PlaneChecksTest(base.BaseTestCase):
             if state == "unknown"
         }
 
-    def test_one_line_says_that_it_does_not_answer(self) -> None:
+    def test_a_silent_management_cluster_fails_one_check(self) -> None:
         self.management.unreachable()
         self.assertEqual(
             {
@@ -87,13 +87,13 @@ class PlaneChecksTest(base.BaseTestCase):
             self.unasked(),
         )
 
-    def test_what_is_not_trusted_says_so_itself(self) -> None:
+    def test_an_untrusted_management_cluster_has_its_own_message(self) -> None:
         self.management.fail(responses.UntrustedError("not trusted: check it"))
         self.assertEqual(
             {"management cluster": "not trusted: check it"}, self.failed()
         )
 
-    def test_nobody_is_asked_with_a_kubeconfig_that_is_none(self) -> None:
+    def test_a_wrong_kubeconfig_sends_no_request(self) -> None:
         self.management.kubeconfig = errors.NotConfigured("no kubeconfig")
         self.assertEqual({"kubeconfig": "no kubeconfig"}, self.failed())
         self.assertEqual(
@@ -114,7 +114,7 @@ class PlaneChecksTest(base.BaseTestCase):
             self.failed(),
         )
 
-    def test_what_ends_is_said_before_it_does(self) -> None:
+    def test_the_expiry_of_a_kubeconfig_is_shown(self) -> None:
         self.management.kubeconfig = (
             kubeconfig.Expiry("token", 4102444800.0),
         )
@@ -127,7 +127,7 @@ class PlaneChecksTest(base.BaseTestCase):
             self.lines()["kubeconfig"],
         )
 
-    def test_who_may_not_read_one_thing_may_be_asked_for_others(self) -> None:
+    def test_a_forbidden_read_fails_its_own_checks_alone(self) -> None:
         self.management.fail(
             responses.ForbiddenError(_FORBIDDEN),
             verbs=("get",),
@@ -138,7 +138,7 @@ class PlaneChecksTest(base.BaseTestCase):
             self.failed(),
         )
 
-    def test_of_a_group_that_is_served_one_kind_is_missing(self) -> None:
+    def test_a_missing_kind_of_a_served_group_is_named(self) -> None:
         self.management.retired |= {"infrastructure.cluster.x-k8s.io/v1beta1"}
         self.management.removed = {kinds.MANIFESTS}
         self.assertEqual(

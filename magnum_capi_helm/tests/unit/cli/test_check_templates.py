@@ -65,7 +65,9 @@ class TemplatesTest(command_case.CommandCase):
             self.line(),
         )
 
-    def test_it_fails_where_their_clusters_are_refused(self) -> None:
+    def test_a_template_whose_clusters_are_refused_fails_the_check(
+        self,
+    ) -> None:
         conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
         heat = command_case.template("heat", labels={"calico_tag": "v3"})
         self.templates.append(heat)

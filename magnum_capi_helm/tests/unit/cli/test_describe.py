@@ -223,7 +223,7 @@ class TreeTest(described.DescribeTestCase):
         found = re.findall(r"Machine R-default-worker-(m\d)", self.printed())
         self.assertEqual(["m1", "m0"], found)
 
-    def test_who_holds_the_lease(self) -> None:
+    def test_the_tree_names_the_holder_of_the_lease(self) -> None:
         with self.busy():
             self.assertEqual(0, self.describe())
         self.assertIn("Lease R (held by other)", self.printed())
@@ -248,13 +248,13 @@ class TreeTest(described.DescribeTestCase):
             self.printed(),
         )
 
-    def test_what_failed_says_what_the_row_says(self) -> None:
+    def test_a_failed_cluster_shows_the_reason_of_its_row(self) -> None:
         row = self.row()
         row.status, row.status_reason = "UPDATE_FAILED", "quota exceeded"
         row.save()
         self.assertIn(": not ready: quota exceeded", self.lines()[0])
 
-    def test_nothing_that_a_terminal_would_obey(self) -> None:
+    def test_control_characters_are_replaced(self) -> None:
         self.capi.fail_addon("ccm-openstack", "[red]\x1b[2Jgone[/red]")
         self.describe()
         self.assertIn("Failed: [red]?[2Jgone[/red]", self.printed())
@@ -282,7 +282,7 @@ class TreeTest(described.DescribeTestCase):
             found["children"][-1],
         )
 
-    def test_nothing_is_written(self) -> None:
+    def test_describe_writes_nothing(self) -> None:
         before = self.management.requests[:]
         self.describe()
         verbs = {each.verb for each in self.management.requests[len(before) :]}
@@ -302,20 +302,22 @@ class AutoscalerTest(described.DescribeTestCase):
         }
     )
 
-    def test_it_has_a_line_and_its_groups_have_bounds(self) -> None:
+    def test_the_autoscaler_has_a_line_and_its_groups_have_bounds(
+        self,
+    ) -> None:
         self.describe()
         printed = self.printed()
         self.assertIn("── autoscaler R-autoscaler: ready", printed)
         self.assertIn("2 of 2 ready, autoscaled from 1 to 5): ready", printed)
 
-    def test_one_that_stopped_says_why(self) -> None:
+    def test_a_stopped_autoscaler_shows_its_reason(self) -> None:
         key = (kinds.DEPLOYMENT, base.NAMESPACE, f"{base.RELEASE}-autoscaler")
         condition = {"type": "Available", "status": "False", "message": "why"}
         self.server.set_status(*key, {"conditions": [condition]})
         self.assertIn("autoscaler R-autoscaler: not ready: why", self.lines())
         self.assertEqual(1, self.describe())
 
-    def test_one_that_can_not_be_read_is_unknown(self) -> None:
+    def test_an_unreadable_autoscaler_is_unknown(self) -> None:
         self.management.fail(
             errors.ManagementUnreachable("no answer"),
             verbs=["get"],

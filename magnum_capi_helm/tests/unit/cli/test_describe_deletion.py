@@ -123,7 +123,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
         ]
         return lines[start + 1 :]
 
-    def test_it_says_that_the_project_is_gone(self) -> None:
+    def test_the_tree_names_the_deleted_project(self) -> None:
         self.assertIn(
             f"project {openstack.PROJECT} is deleted",
             "\n".join(self.lines()),
@@ -135,7 +135,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
         self.openstack_servers()
         self.assertEqual(OF_ALL, self.listed())
 
-    def test_what_the_user_brought_is_not_listed(self) -> None:
+    def test_objects_of_the_user_are_not_listed(self) -> None:
         theirs = {"name": "theirs", "id": "their-id"}
         self.infrastructure(
             {
@@ -180,7 +180,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
         )
         self.assertEqual(f"server {name} (server-1)", self.listed()[0])
 
-    def test_where_the_driver_may_not_read_servers(self) -> None:
+    def test_unreadable_servers_leave_the_other_objects_listed(self) -> None:
         self.management.fail(
             responses.ForbiddenError("no"),
             verbs=["list"],
@@ -188,7 +188,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
         )
         self.assertEqual(OF_ALL[6:], self.listed())
 
-    def test_of_a_deletion_that_can_log_in_nothing_is_listed(self) -> None:
+    def test_a_deletion_that_can_log_in_lists_no_object(self) -> None:
         self.openstack.deleted.clear()
         self.describe()
         self.assertNotIn("OpenStack ", self.out.getvalue())

@@ -72,12 +72,12 @@ class TakenTest(KubeconfigTestCase):
         self.assertEqual(TEXT, self.out.getvalue())
         self.assertEqual("", self.err.getvalue())
 
-    def test_who_took_it_is_in_the_log_and_it_is_not(self) -> None:
+    def test_the_log_names_the_taker_and_quotes_no_kubeconfig(self) -> None:
         self.take()
         self.assertIn(self.audit("accepted"), self.log.output.splitlines())
         self.assertNotIn("c2VjcmV0", self.log.output)
 
-    def test_nothing_is_written_to_the_management_cluster(self) -> None:
+    def test_the_command_only_reads_the_management_cluster(self) -> None:
         before = len(self.management.requests)
         self.take()
         verbs = {each.verb for each in self.management.requests[before:]}
@@ -85,7 +85,7 @@ class TakenTest(KubeconfigTestCase):
 
 
 class RefusedTest(KubeconfigTestCase):
-    def test_one_that_cluster_api_has_not_made_yet(self) -> None:
+    def test_an_absent_kubeconfig_is_refused_with_the_reason(self) -> None:
         self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
         self.assertEqual(
             f"there is no Secret {NAME} yet: Cluster API makes it after the "
@@ -94,7 +94,7 @@ class RefusedTest(KubeconfigTestCase):
         )
         self.assertIn(self.audit("refused"), self.log.output.splitlines())
 
-    def test_one_that_is_damaged_and_not_quoted(self) -> None:
+    def test_a_damaged_kubeconfig_is_refused_and_not_quoted(self) -> None:
         for text in ("", "secret: [", "clusters: []", "- secret"):
             self.store(text)
             why = self.refused()

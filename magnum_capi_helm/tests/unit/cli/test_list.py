@@ -186,7 +186,7 @@ class ListTest(listed.ListTestCase):
         )
         self.assertEqual([(base.RELEASE, "ok"), ("", "ok")], self.states())
 
-    def test_one_project_alone(self) -> None:
+    def test_a_project_limits_the_list(self) -> None:
         self.assertEqual(
             [(base.RELEASE, "ok")],
             self.states("--project", openstack.PROJECT),

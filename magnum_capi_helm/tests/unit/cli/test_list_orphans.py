@@ -15,7 +15,7 @@ ORPHAN = "orphan, or a cluster of another Magnum"
 
 
 class OrphansTest(listed.ListTestCase):
-    def test_what_magnum_lost_is_an_orphan(self) -> None:
+    def test_a_release_without_a_row_is_an_orphan(self) -> None:
         self.forget()
         orphan = {
             "Name": "",
@@ -31,7 +31,7 @@ class OrphansTest(listed.ListTestCase):
         }
         self.assertEqual((1, [orphan]), listed.run())
 
-    def test_what_another_region_has_is_no_orphan(self) -> None:
+    def test_a_release_of_another_region_is_no_orphan(self) -> None:
         label = "magnum.openstack.org/region"
         rows: tuple[tuple[str | None, str, list[str]], ...] = (
             # in the namespace, in the configuration, orphans

@@ -32,7 +32,7 @@ class ListOfSeveralTest(placing.LocationTestCase):
         self.overwrite()
         self.assertEqual([("web", "b", "ok")], self.where())
 
-    def test_those_on_one_of_them_alone(self) -> None:
+    def test_a_management_cluster_limits_the_list(self) -> None:
         self.stop("a")
         only = "--management-cluster"
         self.assertEqual([("web", "b", "ok")], self.where(only, "b"))
@@ -41,7 +41,7 @@ class ListOfSeveralTest(placing.LocationTestCase):
         self.assertEqual(("", "a"), (name, where))
         self.assertIn("does not answer", state)
 
-    def test_one_that_is_down_and_one_that_is_not(self) -> None:
+    def test_a_silent_management_cluster_does_not_hide_the_other(self) -> None:
         other = str(uuid.uuid5(uuid.NAMESPACE_DNS, "a"))
         self.uuid = other
         self.make("a", name="api")

@@ -46,7 +46,7 @@ class MetricsTest(measured.MetricsTestCase):
         self.assertEqual(5, len(found["read_success"]))
         self.assertNotIn("lease_renewed_timestamp_seconds", found)
 
-    def test_nothing_but_reading_is_asked_for(self) -> None:
+    def test_the_command_sends_reads_alone(self) -> None:
         self.management.requests.clear()
         self.openstack.stop("http://keystone.test")
         with self.saves() as saved:
@@ -127,7 +127,7 @@ class MetricsTest(measured.MetricsTestCase):
         self.management.list = refused  # type: ignore[method-assign]
         self.assertEqual((0, expected, ""), measured.run())
 
-    def test_what_magnum_lost_is_an_orphan(self) -> None:
+    def test_a_release_without_a_row_counts_as_an_orphan(self) -> None:
         for each in self.groups().values():
             each.destroy()
         self.row().destroy()

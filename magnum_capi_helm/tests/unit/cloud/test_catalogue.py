@@ -171,7 +171,7 @@ class CloudTest(oslotest_base.BaseTestCase):
         for ref in ("web", uuid):
             self.assertEqual(uuid, self.cloud.security_group(ref))
 
-    def test_what_is_not_there_is_said_with_what_to_list(self) -> None:
+    def test_an_absent_object_is_named_with_the_command_to_list(self) -> None:
         for ask, words in (
             (self.cloud.image, "openstack image list"),
             (self.cloud.flavor, "openstack flavor list"),
@@ -262,7 +262,7 @@ class CloudTest(oslotest_base.BaseTestCase):
 class IdentityUrlTest(oslotest_base.BaseTestCase):
     """Keystone's URL, however the operator wrote it."""
 
-    def test_it_is_version_3(self) -> None:
+    def test_the_url_of_keystone_is_version_3(self) -> None:
         base.configure(self)
         for url in (
             "http://keystone.test",

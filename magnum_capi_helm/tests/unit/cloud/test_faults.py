@@ -344,7 +344,7 @@ class NeedsTest(FaultsCase):
             self.mute({"image": {"filter": {"name": "ubuntu-v9"}}}),
         )
 
-    def test_nothing_is_asked_in_the_first_minute(self) -> None:
+    def test_openstack_is_not_asked_in_the_first_minute(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch("magnum_capi_helm.cloud.faults._MUTE", 1e12)
         )

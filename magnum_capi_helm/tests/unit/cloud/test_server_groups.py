@@ -67,7 +67,7 @@ class CreationTest(ServerGroupsTestCase):
         self.assertEqual([], self.helm.upgrades)
         self.assertIsNotNone(self.secret())
 
-    def test_what_a_dead_conductor_made_is_found_again(self) -> None:
+    def test_a_group_of_a_dead_conductor_is_used_again(self) -> None:
         made = self.nova.add(MASTER, openstack.PROJECT)
         self.created(labels=LABELS)
         self.assertEqual([MASTER, WORKER], self.nova.names())
@@ -130,7 +130,7 @@ class DeletionTest(ServerGroupsTestCase):
             ),
         )
 
-    def test_of_a_user_who_is_gone_the_service_user_deletes_them(self) -> None:
+    def test_the_service_user_deletes_groups_of_an_absent_user(self) -> None:
         self.complete(labels=LABELS)
         self.without_own_credential()
         self.nova.requests.clear()
@@ -146,7 +146,7 @@ class DeletionTest(ServerGroupsTestCase):
         server_groups.delete(self.client, SCOPE)
         self.assertEqual([theirs], list(self.nova.groups))
 
-    def test_one_that_was_made_by_a_dead_conductor_is_found_by_name(
+    def test_a_deletion_finds_a_group_of_a_dead_conductor_by_name(
         self,
     ) -> None:
         self.nova.refusals["POST"] = 403
@@ -158,7 +158,7 @@ class DeletionTest(ServerGroupsTestCase):
         server_groups.delete(self.client, SCOPE)
         self.assertEqual([theirs], list(self.nova.groups))
 
-    def test_those_that_are_gone_already_count_as_deleted(self) -> None:
+    def test_absent_groups_count_as_deleted(self) -> None:
         self.complete(labels=LABELS)
         self.nova.groups.clear()
         self.deleted()
@@ -196,7 +196,7 @@ class OneGroupTest(ServerGroupsTestCase):
         self.complete(labels=LABELS)
         self.session = sessions.user_session(self.context)
 
-    def test_one_more(self) -> None:
+    def test_a_new_nodegroup_gets_its_own_server_group(self) -> None:
         labels = self.secret()["metadata"]["labels"]
         ids = server_groups.ensure(
             self.client, SCOPE, labels, self.session, {"gpu": "affinity"}
@@ -208,7 +208,7 @@ class OneGroupTest(ServerGroupsTestCase):
         server_groups.delete(self.client, SCOPE)
         self.assertEqual([], self.nova.names())
 
-    def test_one_less(self) -> None:
+    def test_a_removed_nodegroup_loses_its_own_server_group(self) -> None:
         labels = self.secret()["metadata"]["labels"]
         server_groups.delete(self.client, SCOPE, ["default-worker"])
         self.assertEqual([MASTER], self.nova.names())

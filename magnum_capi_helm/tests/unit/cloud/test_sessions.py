@@ -38,7 +38,7 @@ class LoginTest(base.BaseTestCase):
         for each in sections:
             conf.CONF.unregister_opts(options, each)
 
-    def test_what_is_wrong_with_the_options_is_named(self) -> None:
+    def test_a_wrong_option_is_named(self) -> None:
         flows.configure(self)
         [there] = self.create_tempfiles([("there", "x")])
         rows: list[tuple[dict[str, object], str]] = [

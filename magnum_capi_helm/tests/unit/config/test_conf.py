@@ -503,7 +503,7 @@ class KubeconfigPathTest(base.BaseTestCase):
     def test_home_of_the_option_is_expanded(self) -> None:
         self.assertEqual("/home/magnum/kube", self._path("~/kube", {}))
 
-    def test_of_several_in_the_environment_the_first_counts(self) -> None:
+    def test_the_first_path_of_the_environment_counts(self) -> None:
         several = {"KUBECONFIG": "/env/one:/env/two"}
         self.assertEqual("/env/one", self._path("", several))
         self.assertEqual(

@@ -84,7 +84,7 @@ class SettingsTest(base.BaseTestCase):
             conf.delivery(),
         )
 
-    def test_neither_the_url_nor_a_key_is_shown(self) -> None:
+    def test_url_and_keys_are_not_shown(self) -> None:
         found = conf.delivery()
         self.assertEqual("https://portal.test:8443", found.receiver)
         self.assertNotIn("token", repr(found))
@@ -142,7 +142,7 @@ class SettingsTest(base.BaseTestCase):
         )
         return error
 
-    def test_it_is_off_by_default(self) -> None:
+    def test_delivery_is_off_by_default(self) -> None:
         conf.CONF.clear_override("delivery_url", "capi_helm")
         self.assertFalse(conf.delivery_enabled())
 

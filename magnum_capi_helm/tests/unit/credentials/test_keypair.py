@@ -55,7 +55,7 @@ class KeypairTest(rotating.RotationTestCase):
             return str(error)
         return found.public_key if found else ""
 
-    def test_who_gets_which_key(self) -> None:
+    def test_the_new_owner_gets_the_clusters_key_or_is_refused(self) -> None:
         another = "your keypair is not the cluster's of that name"
         for title, asking, owner, expected in (
             ("he has none", "", "", KEY),
@@ -66,9 +66,7 @@ class KeypairTest(rotating.RotationTestCase):
             self.assertEqual(expected, found[: len(expected) or None], title)
         self.assertEqual("", self.outcome("ssh-ed25519 BBBB", "", "fake_user"))
 
-    def test_of_1_4_0_s_cluster_nova_knows_it_under_the_old_owner(
-        self,
-    ) -> None:
+    def test_a_cluster_of_1_4_0_has_the_key_of_its_old_owner(self) -> None:
         self.forget()
         for title, asking, owner, expected in (
             ("he has none", "", KEY, KEY),
@@ -78,7 +76,7 @@ class KeypairTest(rotating.RotationTestCase):
             found = self.outcome(asking, owner)
             self.assertEqual(expected, found[: len(expected) or None], title)
 
-    def test_it_is_imported_and_kept(self) -> None:
+    def test_the_key_is_imported_and_kept(self) -> None:
         self.forget()
         self.keypairs = {("fake_user", "mine"): KEY}
         self.rotate()

@@ -37,7 +37,7 @@ class RotateTest(rotating.RotationTestCase):
         self.assertEqual({self.in_use(): "fake_user"}, self.owners())
         self.assertEqual([self.in_use()], [e["id"] for e in self.listed()])
 
-    def test_nothing_of_the_release_is_touched(self) -> None:
+    def test_a_rotation_touches_no_part_of_the_release(self) -> None:
         upgrades = len(self.helm.upgrades)
         self.management.requests.clear()
         self.rotate()
@@ -111,7 +111,7 @@ class RotateTest(rotating.RotationTestCase):
         self.assertEqual(self.first, self.in_use())
         self.assertEqual("CREATE_COMPLETE", self.row().status)
 
-    def test_one_that_does_not_work_is_not_handed_over(self) -> None:
+    def test_a_credential_that_fails_is_not_handed_over(self) -> None:
         self.openstack.stillborn = True
         error = self.assertRaises(exception.MagnumException, self.rotate)
         self.assertIn("does not accept", str(error))
@@ -197,7 +197,7 @@ class RotateTest(rotating.RotationTestCase):
         self.health_poll()
         self.assertEqual({self.in_use(): "other_user"}, self.owners())
 
-    def test_one_that_1_4_0_made_after_a_swap_back_is_not_lost(self) -> None:
+    def test_a_credential_of_1_4_0_after_a_swap_back_is_deleted(self) -> None:
         meta = self.secret()["metadata"]
         stale = json.dumps([{"user": "fake_user", "name": "x", "id": "gone"}])
         meta["annotations"][credential_secret.ANNOTATION] = stale

@@ -69,7 +69,7 @@ class HealthTest(rotating.RotationTestCase):
         row.save()
         self.assertIsNone(self.reason())
 
-    def test_it_can_be_switched_off(self) -> None:
+    def test_an_interval_of_0_switches_the_check_off(self) -> None:
         conf.CONF.set_override("app_cred_check_interval", 0, "capi_helm")
         self.openstack.credentials.clear()
         self.assertIsNone(self.reason())
@@ -133,7 +133,7 @@ class HandOverTest(rotating.RotationTestCase):
         self.rotate()
         self.assertFalse(self.old_is_deleted())
 
-    def test_what_keystone_refuses_is_logged_and_tried_again(self) -> None:
+    def test_a_refused_deletion_is_logged_and_tried_again(self) -> None:
         self.openstack.refusals["DELETE"] = 403
         self.rotate()
         self.assertFalse(self.old_is_deleted())
@@ -247,14 +247,14 @@ class RefusedTest(DeletionLoginTestCase):
         self.assertIn("Keystone refuses the cluster's", found)
         self.assertNotIn("is deleted", found)
 
-    def test_it_is_told_of_the_network_too(self) -> None:
+    def test_a_refused_credential_is_named_beside_the_network(self) -> None:
         self.openstack.credentials.clear()
         self.capi.drain()
         found = self.reason()
         self.assertTrue(found.startswith("network still to be deleted"), found)
         self.assertIn(REPLACE, found)
 
-    def test_it_is_in_the_reason_of_a_failed_deletion(self) -> None:
+    def test_a_failed_deletion_names_the_refused_credential(self) -> None:
         self.openstack.deleted.add(openstack.USER)
         self.reason()
         mark = {lease.DELETE_MARK: "2026-01-01T00:00:00.000000Z"}
@@ -298,15 +298,15 @@ class RefusedTest(DeletionLoginTestCase):
 
 
 class NoProblemTest(DeletionLoginTestCase):
-    def test_of_a_credential_that_works(self) -> None:
+    def test_a_working_credential_is_no_problem(self) -> None:
         self.assertRegex(self.reason(), f"^{WAITING}[^;]*$")
 
-    def test_of_a_keystone_that_does_not_answer(self) -> None:
+    def test_a_silent_keystone_is_no_problem(self) -> None:
         self.openstack.deleted.add(openstack.PROJECT)
         self.openstack.stop(openstack.IDENTITY)
         self.assertRegex(self.reason(), f"^{WAITING}[^;]*$")
 
-    def test_of_a_project_where_keystone_does_not_say(self) -> None:
+    def test_a_project_in_an_unknown_state_is_not_called_deleted(self) -> None:
         self.openstack.credentials.clear()
         self.openstack.mocker.get(PEOPLE, status_code=503, json={})
         self.assertNotIn("is deleted", self.reason())

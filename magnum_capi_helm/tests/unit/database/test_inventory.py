@@ -203,7 +203,7 @@ class InventoryTest(base.BaseTestCase):
                 )
                 self.assertEqual({"u-1"}, {each.uuid for each in lines})
 
-    def test_one_that_does_not_answer_is_told_of_once(self) -> None:
+    def test_a_silent_management_cluster_has_one_line(self) -> None:
         alone = inventory.Line(
             management_cluster="b", state="unreachable: no answer"
         )

@@ -47,7 +47,7 @@ class SaveTest(base.FlowTestCase):
         status_writer.save_facts(row, list(row.nodegroups), verdict("not now"))
         self.assertIsNone(self.row().status_reason)
 
-    def test_what_is_not_known_any_more_is_kept(self) -> None:
+    def test_an_unknown_address_keeps_the_last_one(self) -> None:
         row = self.saved(
             stack_id=base.RELEASE, api_address="https://192.0.2.1:6443"
         )
@@ -89,7 +89,7 @@ class SaveTest(base.FlowTestCase):
         self.assertEqual("CREATE_FAILED", groups["default-worker"].status)
         self.assertEqual("no host", groups["default-worker"].status_reason)
 
-    def test_what_did_not_change_is_not_saved(self) -> None:
+    def test_unchanged_facts_are_not_saved(self) -> None:
         row = self.saved(stack_id=base.RELEASE)
         found = verdict("waiting", default_master="", default_worker="x")
         status_writer.save_facts(row, list(row.nodegroups), found)

@@ -74,7 +74,7 @@ class DefaultsTest(base.BaseTestCase):
 
 
 class ReloaderTest(base.BaseTestCase):
-    def test_it_can_be_switched_off(self) -> None:
+    def test_a_label_switches_the_reloader_off(self) -> None:
         self.assertEqual(
             {"enabled": False},
             _values({"reloader_enabled": "false"})["reloader"],
@@ -138,7 +138,7 @@ NO_DISCOVERY = {"node_feature_discovery_enabled": "false"}
 
 
 class ValuesTest(base.BaseTestCase):
-    def test_nothing_given_leaves_the_charts_choice(self) -> None:
+    def test_defaults_leave_the_choice_to_the_chart(self) -> None:
         self.assertEqual({}, addons.HARDWARE.cluster(specs.cluster()))
 
     def test_operators_and_discovery_can_be_switched_off(self) -> None:

@@ -38,7 +38,7 @@ def _arguments(given: dict[str, str]) -> Any:
 
 
 class PluginsTest(base.BaseTestCase):
-    def test_nothing_given_leaves_kubeadms_plugins_alone(self) -> None:
+    def test_defaults_leave_the_plugins_of_kubeadm(self) -> None:
         self.assertEqual({}, admission.TOPIC.cluster(specs.cluster()))
 
     def test_plugins_are_added_to_the_one_of_kubeadm(self) -> None:

@@ -65,7 +65,7 @@ NOWHERE = [
 
 
 class ApiServerTest(base.BaseTestCase):
-    def test_nothing_given_is_a_load_balancer_with_a_floating_ip(self) -> None:
+    def test_the_default_is_a_load_balancer_with_a_floating_ip(self) -> None:
         self.assertEqual(
             {
                 "apiServer": {
@@ -295,7 +295,7 @@ class ApiServerTest(base.BaseTestCase):
             _server({"octavia_provider": "ovn"}, api=BARE),
         )
 
-    def test_what_works_without_a_load_balancer(self) -> None:
+    def test_an_api_with_an_address_needs_no_load_balancer(self) -> None:
         fixed = {"api_server_fixed_ip": "10.0.0.5"}
         for cluster in (
             _alone({}, BARE),

@@ -91,7 +91,7 @@ class ComponentsTest(base.BaseTestCase):
         )
         return f"{error.name}: {error.allowed}"
 
-    def test_nothing_given_sends_nothing(self) -> None:
+    def test_defaults_send_no_argument(self) -> None:
         cluster = specs.cluster()
         self.assertEqual({}, arguments.TOPIC.cluster(cluster))
         self.assertEqual(
@@ -180,7 +180,7 @@ class ComponentsTest(base.BaseTestCase):
             arguments.TOPIC.group(specs.cluster(), group),
         )
 
-    def test_what_belongs_to_another_names_whom(self) -> None:
+    def test_an_argument_of_another_owner_names_the_owner(self) -> None:
         self.assertEqual(
             [
                 f"{label}: it without {name}: {why}"
@@ -269,7 +269,7 @@ class KubeProxyTest(base.BaseTestCase):
         )
         arguments.TOPIC.check(specs.cluster(given))
 
-    def test_what_has_no_field_names_what_has_one(self) -> None:
+    def test_a_wrong_argument_of_kube_proxy_names_the_allowed(self) -> None:
         rows = [
             (
                 "kubeconfig=a",

@@ -62,7 +62,7 @@ def _level(policy: dict[str, Any], request: dict[str, Any]) -> Any:
 
 
 class AuditTest(base.BaseTestCase):
-    def test_nothing_is_logged_unless_somebody_wants_it(self) -> None:
+    def test_a_maximum_age_alone_starts_no_audit_log(self) -> None:
         cluster = specs.cluster({"audit_log_max_age": "7"})
         self.assertEqual({}, audit.TOPIC.cluster(cluster))
 
@@ -167,7 +167,7 @@ LEVELS: list[tuple[dict[str, Any], str]] = [
 
 
 class PolicyTest(base.BaseTestCase):
-    def test_what_is_logged_of_a_request(self) -> None:
+    def test_the_policy_has_a_level_for_each_request(self) -> None:
         policy = yaml.safe_load(
             _file({"audit_log_policy_level": "RequestResponse"})["content"]
         )
@@ -232,7 +232,7 @@ class PolicyFileTest(base.BaseTestCase):
         self.assertIsNone(self._read(text, {}))
         self.assertIsNone(self._read("no policy", {}))
 
-    def test_what_is_no_policy_names_the_option(self) -> None:
+    def test_a_file_without_a_policy_names_the_option(self) -> None:
         for text in (
             "",
             "rules: [{level: Metadata}]",

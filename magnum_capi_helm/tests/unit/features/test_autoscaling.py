@@ -175,7 +175,7 @@ class CapacityTest(base.BaseTestCase):
         values = autoscaling.TOPIC.group(specs.cluster(given), group)
         return values.get("capacity")
 
-    def test_it_is_that_of_the_flavor_and_the_boot_volume(self) -> None:
+    def test_capacity_follows_the_flavor_and_the_boot_volume(self) -> None:
         size = {"cpu": "4", "memory": "8192Mi", "ephemeral-disk": "20Gi"}
         gpus = {**ON, "auto_scaling_gpus": "nvidia.com/gpu=2"}
         rows: list[tuple[tuple[Any, ...], Any]] = [
@@ -247,7 +247,7 @@ class AutoscalerTest(base.BaseTestCase):
             )
         )
 
-    def test_nothing_is_said_while_it_is_off(self) -> None:
+    def test_a_disabled_autoscaler_has_no_values(self) -> None:
         given = {
             "autoscaler_tag": "v1.34.1",
             "auto_scaling_unneeded_time": "30m",

@@ -114,7 +114,7 @@ class SetupTest(base.BaseTestCase):
         proxy = cluster_spec.Proxy(exceptions=("a.example.org",))
         self.assertEqual({}, egress.TOPIC.cluster(_cluster(proxy)))
 
-    def test_one_proxy_is_not_taken_for_the_other(self) -> None:
+    def test_an_http_proxy_is_not_used_for_https(self) -> None:
         environment, _, apt = _setup(cluster_spec.Proxy(http="http://p:3128"))[
             "files"
         ]

@@ -31,7 +31,7 @@ def _mirrors(mirrors: str | None = None, **changes: Any) -> Any:
 
 
 class MirrorsTest(base.BaseTestCase):
-    def test_nothing_given_leaves_the_chart_as_it_is(self) -> None:
+    def test_defaults_leave_the_registries_of_the_chart(self) -> None:
         self.assertEqual({}, _values())
 
     def test_mirrors_of_a_registry_are_asked_in_the_order_given(self) -> None:
@@ -69,7 +69,7 @@ class MirrorsTest(base.BaseTestCase):
         self.assertEqual({"quay.io": None}, _mirrors("quay.io=none"))
         self.assertIsNone(_mirrors("none"))
 
-    def test_what_is_neither_mirror_nor_none_is_refused(self) -> None:
+    def test_an_invalid_mirror_is_refused(self) -> None:
         for value in (
             "",
             ",",
@@ -96,7 +96,7 @@ class MirrorsTest(base.BaseTestCase):
 
 
 class OperatorsMirrorTest(base.BaseTestCase):
-    def test_it_stands_in_for_every_registry(self) -> None:
+    def test_the_operators_mirror_replaces_every_registry(self) -> None:
         self.assertEqual(
             {
                 "registryMirrors": {
@@ -158,7 +158,9 @@ class OperatorsMirrorTest(base.BaseTestCase):
 
 
 class InsecureRegistryTest(base.BaseTestCase):
-    def test_it_is_asked_without_verification_and_by_plain_http(self) -> None:
+    def test_an_insecure_registry_is_asked_unverified_and_by_http(
+        self,
+    ) -> None:
         self.assertEqual(
             {"10.0.0.9:5000": INSECURE},
             _mirrors(insecure_registry="10.0.0.9:5000"),
@@ -177,7 +179,7 @@ class InsecureRegistryTest(base.BaseTestCase):
             _mirrors("none", insecure_registry="10.0.0.9:5000"),
         )
 
-    def test_what_is_no_registry_is_refused(self) -> None:
+    def test_an_invalid_host_of_a_registry_is_refused(self) -> None:
         for host in ("http://10.0.0.9", "10.0.0.9/images", "a b", "x:port"):
             error = self.assertRaises(
                 errors.InvalidInput,

@@ -59,7 +59,7 @@ ON = {"etcd_encryption_enabled": "true"}
 
 
 class EncryptionTest(base.BaseTestCase):
-    def test_it_is_off_by_default(self) -> None:
+    def test_encryption_is_off_by_default(self) -> None:
         values = etcd.ENCRYPTION_TOPIC.cluster(specs.cluster())
         self.assertEqual({}, values)
         self.assertFalse(etcd.needs_key(values))
@@ -132,9 +132,7 @@ class EncryptionTest(base.BaseTestCase):
                 self._refused({**ON, "etcd_encryption_resources": text}),
             )
 
-    def test_nobody_believes_that_it_is_encrypted_when_it_is_not(
-        self,
-    ) -> None:
+    def test_labels_of_disabled_encryption_are_refused(self) -> None:
         for name, value in (
             ("etcd_encryption_provider", "aescbc"),
             ("etcd_encryption_resources", "secrets"),

@@ -17,7 +17,7 @@ NOT_READY = [
 
 
 class ClusterTest(base.BaseTestCase):
-    def test_it_is_set_for_control_plane_and_all_groups(self) -> None:
+    def test_the_label_switches_control_plane_and_all_groups(self) -> None:
         for text, enabled in (("true", True), ("false", False)):
             check = {"healthCheck": {"enabled": enabled}}
             self.assertEqual(
@@ -115,7 +115,7 @@ class TypesTest(base.BaseTestCase):
             self._taken("auto_healing_max_unhealthy", *allowed, *refused),
         )
 
-    def test_what_is_written_is_read_again_as_the_same(self) -> None:
+    def test_a_formatted_value_is_parsed_as_the_same(self) -> None:
         for label, value in (
             (healing.MAX_UNHEALTHY, 2),
             (healing.MAX_UNHEALTHY, "40%"),

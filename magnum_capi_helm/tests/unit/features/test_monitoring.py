@@ -118,7 +118,7 @@ class RefusedTest(base.BaseTestCase):
                 str(error),
             )
 
-    def test_nothing_while_monitoring_is_off(self) -> None:
+    def test_a_volume_is_not_checked_while_monitoring_is_off(self) -> None:
         monitoring.TOPIC.check(
             specs.cluster({**REST, "monitoring_volume_size": "10"})
         )

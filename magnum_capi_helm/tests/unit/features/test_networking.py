@@ -25,7 +25,7 @@ class NetworksTest(base.BaseTestCase):
         cluster = specs.cluster(given, network=network)
         return networking.TOPIC.cluster(cluster)["clusterNetworking"]
 
-    def test_nothing_given_makes_a_network_of_its_own(self) -> None:
+    def test_a_cluster_gets_its_own_network_by_default(self) -> None:
         self.assertEqual(
             {
                 "clusterNetworking": {

@@ -305,7 +305,9 @@ class DisksTest(base.BaseTestCase):
             {}, nodes.CONTAINER_STORAGE.group(cluster, specs.group())
         )
 
-    def test_it_is_in_the_zone_of_the_machines_other_volumes(self) -> None:
+    def test_the_container_disk_is_in_the_zone_of_the_boot_volume(
+        self,
+    ) -> None:
         group = specs.group(
             {"boot_volume_availability_zone": "ssd-zone"},
             container_disk=cluster_spec.Disk(50),

@@ -176,7 +176,7 @@ class ManilaTest(base.BaseTestCase):
     def _values(self, given: dict[str, str]) -> Any:
         return storage.SHARED_VOLUMES.cluster(specs.cluster(given))
 
-    def test_it_is_off_by_default(self) -> None:
+    def test_manila_is_off_by_default(self) -> None:
         self.assertEqual({}, self._values({}))
 
     def test_the_nfs_driver_comes_from_the_operators_repository(self) -> None:

@@ -40,7 +40,7 @@ class MergeTest(base.BaseTestCase):
             {"controlPlane": joined, "nodeGroupDefaults": joined}, target
         )
 
-    def test_what_was_merged_is_a_copy(self) -> None:
+    def test_merge_copies_its_source(self) -> None:
         source = {"a": {"b": [1]}}
         target: dict[str, Any] = {}
         topic.merge(target, source)

@@ -115,7 +115,7 @@ class UpgradeTest(program.HelmTestCase):
         self.assertNotIn("KUBECONFIG", found)
         self.assertEqual("http://proxy", found["HTTPS_PROXY"])
 
-    def test_it_says_how_long_helm_took(self) -> None:
+    def test_an_upgrade_returns_its_duration(self) -> None:
         self.answers(program.RELEASE)
         began = time.monotonic()
         seconds = self.upgrade()
@@ -313,7 +313,7 @@ class RepositoryTest(program.HelmTestCase):
 
 
 class VersionTest(program.HelmTestCase):
-    def test_it_is_the_output_of_helm(self) -> None:
+    def test_the_version_is_the_output_of_helm(self) -> None:
         self.answers(program.RELEASE)
         self.assertEqual("v3.20.2", self.helm().version())
 

@@ -181,7 +181,7 @@ class ManifestsTest(base.BaseTestCase):
                 )
                 self.assertEqual({"a": text}, found["metadata"])
 
-    def test_what_cannot_be_converted_is_an_error(self) -> None:
+    def test_an_unconvertible_manifest_fails_without_its_secrets(self) -> None:
         for text, kind in (
             ("a: [", errors.HelmError),
             (
@@ -236,7 +236,7 @@ class ManifestsTest(base.BaseTestCase):
         self.assertEqual(OLD, manifests.moved(OLD, {}))
         self.assertEqual("", manifests.moved("", {}))
 
-    def test_of_one_group_another_kinds_objects_stay(self) -> None:
+    def test_other_kinds_of_the_group_stay(self) -> None:
         moves = {
             api_versions.Api(CAPO, "v1alpha7", "OpenStackCluster"): "v1beta1"
         }
@@ -245,7 +245,7 @@ class ManifestsTest(base.BaseTestCase):
             manifests.apis(manifests.moved(OLD, moves)),
         )
 
-    def test_of_one_kind_another_groups_objects_stay(self) -> None:
+    def test_kinds_of_equal_name_in_other_groups_stay(self) -> None:
         moves = {api_versions.Api("other.io", "v1beta1", "Cluster"): "v1"}
         self.assertEqual(OLD, manifests.moved(OLD, moves))
 

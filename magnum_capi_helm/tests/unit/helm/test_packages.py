@@ -147,6 +147,6 @@ class MergedTest(base.BaseTestCase):
         found = packages.merged(BELOW, ABOVE, keep_nulls=True)
         self.assertIsNone(found["gone"])
 
-    def test_neither_is_changed(self) -> None:
+    def test_merged_changes_no_argument(self) -> None:
         packages.merged(BELOW, ABOVE)["new"]["x"] = 2
         self.assertEqual(1, ABOVE["new"]["x"])

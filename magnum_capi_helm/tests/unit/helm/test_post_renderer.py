@@ -54,7 +54,7 @@ class CommandLineTest(program.HelmTestCase):
         # The kubeconfig is last.
         return self.argv()[usual - 2 : -2]
 
-    def test_nothing_to_convert(self) -> None:
+    def test_no_plugin_runs_without_a_conversion(self) -> None:
         for version, options in {
             "v3.20.2": [],
             "v4.3.1": ["--server-side=false"],
@@ -218,14 +218,14 @@ class ProgramTest(program.HelmTestCase):
             check=False,
         )
 
-    def test_it_converts_what_it_reads(self) -> None:
+    def test_the_program_converts_its_input(self) -> None:
         done = self.run_it(test_manifests.RENDERED)
         self.assertEqual(
             (0, test_manifests.CONVERTED, ""),
             (done.returncode, done.stdout, done.stderr),
         )
 
-    def test_it_patches_what_it_reads(self) -> None:
+    def test_the_program_patches_its_input(self) -> None:
         text = (
             "kind: OpenStackCluster\n"
             "spec: {apiServerLoadBalancer: {enabled: true}}\n"
@@ -254,7 +254,7 @@ class ProgramTest(program.HelmTestCase):
             (done.returncode, done.stdout, done.stderr),
         )
 
-    def test_what_it_cannot_convert_is_an_error_and_no_output(self) -> None:
+    def test_an_unconvertible_object_is_an_error_without_output(self) -> None:
         done = self.run_it(
             "{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, "
             "metadata: {name: web-1}, spec: {secret: hunter2}}"

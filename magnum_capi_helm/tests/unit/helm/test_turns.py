@@ -106,7 +106,7 @@ class TurnsTest(base.BaseTestCase):
         self._work_off()
         self.assertEqual(["a"], self.done)
 
-    def test_one_key_has_one_place_and_its_newest_work(self) -> None:
+    def test_a_key_has_one_place_and_its_newest_work(self) -> None:
         one = self._turns(1)
         ends = self._held(one)
         self._later(one, "a", "b")

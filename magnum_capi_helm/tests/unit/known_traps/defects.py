@@ -182,7 +182,7 @@ PACE: dict[str, tuple[str, ...]] = {
         "unit.kubernetes.test_connection.DeadlineTest."
         "test_a_server_that_does_not_answer_is_a_time_out",
         "unit.kubernetes.test_client_retries.CountTest."
-        "test_one_request_where_the_server_is_slow",
+        "test_a_slow_server_gets_one_request",
         "unit.kubernetes.test_client_retries.CountTest."
         "test_the_second_answer_counts",
     ),

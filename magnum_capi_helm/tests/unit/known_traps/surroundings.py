@@ -52,8 +52,8 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_an_addon_of_the_manifest_that_does_not_exist_yet_is_waited_for",
     ),
     "C10 a HelmChartProxy has no phase, and is waited for for ever": (
-        "unit.known_traps.test_traps.ProxyTest."
-        "test_nobody_waits_for_what_other_programs_install",
+        "unit.kubernetes.test_kinds.AllTest."
+        "test_the_driver_reads_no_kind_of_other_programs",
     ),
     "C11 no security groups means those of the cluster": (
         f"{_FEATURES}.test_networking.NetworksTest."
@@ -64,8 +64,8 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_a_type_without_a_size_is_refused",
     ),
     "C13 status is read in one version of Cluster API alone": (
-        "unit.status.test_recorded.CompleteTest."
-        "test_it_is_complete_by_either_version",
+        "unit.status.test_cluster_recorded.CompleteTest."
+        "test_a_recorded_cluster_is_complete_in_both_versions",
         "unit.kubernetes.test_client_discovery.DiscoveryTest."
         "test_an_older_cluster_api_serves_v1beta1",
     ),
@@ -115,7 +115,7 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "test_a_group_that_an_admin_of_another_project_added",
     ),
     "M10 names and labels are free text": (
-        "unit.test_properties.NamesTest."
+        "unit.model.test_names_properties.NamesTest."
         "test_every_name_is_valid_and_nothing_is_cut",
         f"{_LIFECYCLE}.test_bad_inputs.ClusterTest."
         "test_text_that_is_more_than_text",

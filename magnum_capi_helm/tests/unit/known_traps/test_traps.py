@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from magnum.common import exception
 
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
@@ -33,14 +32,6 @@ class UpgradeTest(base.FlowTestCase):
         after += [each.as_dict() for each in self.groups().values()]
         self.assertEqual(before, after)
         self.assertEqual(1, len(self.helm.upgrades))
-
-
-class ProxyTest(base.FlowTestCase):
-    """C10."""
-
-    def test_nobody_waits_for_what_other_programs_install(self) -> None:
-        """C10: the driver reads no kind that it did not render."""
-        self.assertNotIn("HelmChartProxy", {each.name for each in kinds.ALL})
 
 
 class HalfMadeTest(base.FlowTestCase):

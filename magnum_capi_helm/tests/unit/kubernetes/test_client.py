@@ -21,7 +21,7 @@ class GetTest(base.BaseTestCase):
         super().setUp()
         api.no_pauses(self)
 
-    def test_one_of_several_is_called_by_its_name(self) -> None:
+    def test_an_error_names_its_management_cluster(self) -> None:
         rows: list[tuple[api.Answer | Exception, str]] = [
             (
                 requests.ConnectTimeout(),

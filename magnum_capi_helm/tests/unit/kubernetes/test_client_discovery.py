@@ -257,7 +257,7 @@ class ServedTest(base.BaseTestCase):
             management, _ = api.over(api.group("v1"), *[answer] * 3)
             self.assertRaises(kind, management.served, "cluster.x-k8s.io")
 
-    def test_it_is_asked_anew_each_time(self) -> None:
+    def test_discovery_is_asked_anew_each_time(self) -> None:
         management, _ = api.over(
             api.group("v1"), self._resources("A"), api.unserved()
         )

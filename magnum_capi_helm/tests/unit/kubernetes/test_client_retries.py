@@ -174,7 +174,7 @@ class CountTest(server.ServerTest):
             found = self._count(method, errors.ManagementUnreachable)
             self.assertEqual(3, found, method)
 
-    def test_one_request_where_the_answer_is_final(self) -> None:
+    def test_a_final_answer_is_not_retried(self) -> None:
         rows = [(method, 403) for method in _CALLS]
         rows += [("get", code) for code in (400, 401, 409, 422)]
         for method, code in rows:
@@ -182,7 +182,7 @@ class CountTest(server.ServerTest):
             found = self._count(method, errors.CapiHelmError)
             self.assertEqual(1, found, f"{method} {code}")
 
-    def test_one_request_where_the_server_is_slow(self) -> None:
+    def test_a_slow_server_gets_one_request(self) -> None:
         for method in ("get", "list", "patch"):
             self.server.hangs()
             found = self._count(method, errors.ManagementUnreachable)

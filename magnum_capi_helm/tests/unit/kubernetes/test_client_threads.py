@@ -37,7 +37,7 @@ class ThreadsTest(base.BaseTestCase):
             each.join(5)
         self.assertEqual(1, len(made))
 
-    def test_nothing_connects_before_the_first_request(self) -> None:
+    def test_a_client_does_not_connect_before_its_first_request(self) -> None:
         management = client.Client(self.fail)
         self.assertIsNotNone(management)
 

@@ -39,13 +39,13 @@ class RequestTest(server.ServerTest):
             ],
         )
 
-    def test_one_connection_is_used_again(self) -> None:
+    def test_a_connection_is_used_again(self) -> None:
         connected = self.connect()
         for _ in range(5):
             connected.request("GET", "v1", "secrets")
         self.assertEqual(1, len(self.server.clients))
 
-    def test_it_knows_the_server_for_messages(self) -> None:
+    def test_a_connection_knows_its_server(self) -> None:
         self.assertEqual(self.server.url, self.connect().server)
 
 

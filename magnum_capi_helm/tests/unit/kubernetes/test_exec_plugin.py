@@ -79,7 +79,7 @@ class _Plugin(server.ServerTest):
 
 
 class PluginTest(_Plugin):
-    def test_one_run_serves_until_the_credential_ends(self) -> None:
+    def test_a_run_serves_until_its_credential_ends(self) -> None:
         for end, runs in ((hours(1), 1), ("", 1), (hours(0.01), 3)):
             (self.home / "runs").write_text("")
             self.gives(token="token-NUMBER", expirationTimestamp=end)
@@ -88,7 +88,7 @@ class PluginTest(_Plugin):
                 self.ask(connected)
             self.assertEqual(runs, self.runs, end)
 
-    def test_it_is_not_run_before_the_first_request(self) -> None:
+    def test_a_plugin_does_not_run_before_the_first_request(self) -> None:
         self.with_plugin()
         self.assertEqual(0, self.runs)
 
@@ -131,7 +131,7 @@ class PluginTest(_Plugin):
         self.assertEqual(401, self.ask(self.with_plugin()))
         self.assertEqual(2, self.runs)
 
-    def test_it_gets_interactive_false(self) -> None:
+    def test_a_plugin_gets_interactive_false(self) -> None:
         self.ask(self.with_plugin())
         self.assertEqual(
             {
@@ -142,7 +142,7 @@ class PluginTest(_Plugin):
             json.loads((self.home / "asked").read_text()),
         )
 
-    def test_it_gets_arguments_and_environment(self) -> None:
+    def test_a_plugin_gets_arguments_and_environment(self) -> None:
         self.plugin.write_text(
             '#!/bin/sh\nprintf \'{"status": {"token": "%s-%s"}}\' "$1" "$WHO"'
         )
@@ -241,7 +241,7 @@ class FailureTest(_Plugin):
             self.failure(),
         )
 
-    def test_one_that_does_not_end(self) -> None:
+    def test_a_plugin_beyond_the_deadline_fails(self) -> None:
         self.plugin.write_text("#!/bin/sh\nexec sleep 60\n")
         self.patch(exec_plugin, "DEADLINE", 0.2)
         self.assertIn(

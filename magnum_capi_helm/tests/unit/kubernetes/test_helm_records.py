@@ -174,7 +174,7 @@ class ReadTest(RecordsTestCase):
         assert found is not None
         self.assertEqual(({}, ()), (found.values, found.objects))
 
-    def test_one_that_is_gone_is_none(self) -> None:
+    def test_an_absent_release_is_none(self) -> None:
         self.assertIsNone(self.read())
 
     def test_a_damaged_record_says_which_and_quotes_nothing(self) -> None:
@@ -234,7 +234,7 @@ class GiveUpTest(RecordsTestCase):
         self.assertEqual("failed", found.status)
         self.assertEqual(BODY["config"], found.values)
 
-    def test_one_that_is_gone_is_fine(self) -> None:
+    def test_giving_up_an_absent_release_changes_nothing(self) -> None:
         helm_records.give_up(self.management, NAMESPACE, RELEASE, 4)
         self.assertEqual({}, self._statuses())
 
@@ -268,7 +268,7 @@ class RewriteTest(RecordsTestCase):
         text = base64.b64decode(secret["data"]["release"])
         return secret, json.loads(gzip.decompress(base64.b64decode(text)))
 
-    def test_it_is_all_that_differs_in_what_helm_reads(self) -> None:
+    def test_only_manifest_and_description_are_rewritten(self) -> None:
         self.record(3, "deployed", packed(BODY))
         found = self._release()
         self.assertEqual(MANIFEST, found.manifest)
@@ -280,7 +280,7 @@ class RewriteTest(RecordsTestCase):
             found.record["metadata"]["labels"], stored["metadata"]["labels"]
         )
 
-    def test_it_shows_until_helm_writes_the_record(self) -> None:
+    def test_a_rewritten_record_is_marked_until_helm_writes_it(self) -> None:
         self.record(3, "deployed", packed(BODY))
         self.assertFalse(self._release().rewritten)
         helm_records.rewrite(self.management, self._release(), self.NEW, "so")
@@ -310,7 +310,7 @@ class RewriteTest(RecordsTestCase):
             "Upgrade complete; rewritten: so", body["info"]["description"]
         )
 
-    def test_one_that_is_gone_and_one_that_is_damaged(self) -> None:
+    def test_an_absent_record_is_none_and_a_damaged_one_fails(self) -> None:
         self.assertIsNone(self.read())
         self.record(3, "deployed", packed([]))
         error = self.assertRaises(errors.HelmError, self._release)

@@ -50,3 +50,9 @@ class RenderedTest(base.BaseTestCase):
         found = kinds.rendered(obj)
         assert found is not None
         self.assertTrue(found.fixed)
+
+
+class AllTest(base.BaseTestCase):
+    def test_the_driver_reads_no_kind_of_other_programs(self) -> None:
+        """It does not wait for objects that it did not render."""
+        self.assertNotIn("HelmChartProxy", {each.name for each in kinds.ALL})

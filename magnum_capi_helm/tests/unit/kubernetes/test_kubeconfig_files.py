@@ -44,7 +44,7 @@ class FilesTest(unittest.TestCase):
         )
         self.assertIn(b"Bad file descriptor", done.stderr)
 
-    def test_it_goes_when_it_is_forgotten_or_with_the_others(self) -> None:
+    def test_a_file_goes_when_forgotten_or_with_its_owner(self) -> None:
         paths = [self.files.write("key", b"") for _ in range(3)]
         self.files.forget([paths[0], "/etc/passwd", "/proc/self/fd/1"])
         self.assertEqual(

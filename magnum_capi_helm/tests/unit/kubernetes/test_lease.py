@@ -51,14 +51,14 @@ class HoldTest(lease_case.LeaseTestCase):
             # Not even another thread of the same conductor.
             self.refused(mine)
 
-    def test_it_is_given_back(self) -> None:
+    def test_a_lease_is_given_back(self) -> None:
         with self.hold(self.leases()):
             pass
         self.assertEqual("", self.live()["spec"]["holderIdentity"])
         with self.hold(self.leases("two")):
             pass
 
-    def test_it_is_given_back_when_the_work_fails(self) -> None:
+    def test_a_lease_is_given_back_when_the_work_fails(self) -> None:
         def work() -> None:
             with self.hold(self.leases()):
                 raise errors.HelmBusy("busy")
@@ -66,14 +66,14 @@ class HoldTest(lease_case.LeaseTestCase):
         self.assertRaises(errors.HelmBusy, work)
         self.assertEqual("", self.live()["spec"]["holderIdentity"])
 
-    def test_it_is_given_back_when_no_thread_can_renew_it(self) -> None:
+    def test_a_lease_is_given_back_when_no_thread_can_renew_it(self) -> None:
         full = RuntimeError("can't start new thread")
         with fixtures.MockPatch("threading.Thread.start", side_effect=full):
             hold = self.hold(self.leases())
             self.assertRaises(RuntimeError, hold.__enter__)
         self.assertEqual("", self.live()["spec"]["holderIdentity"])
 
-    def test_of_two_that_take_it_at_once_one_gets_it(self) -> None:
+    def test_two_takers_at_once_end_with_one_holder(self) -> None:
         self.left_behind(holder="")
         rival = self.leases("two")
 
@@ -89,7 +89,7 @@ class HoldTest(lease_case.LeaseTestCase):
         holder = self.live()["spec"]["holderIdentity"]
         self.assertTrue(holder.startswith("two/"), holder)
 
-    def test_of_two_that_make_it_at_once_one_gets_it(self) -> None:
+    def test_two_makers_at_once_end_with_one_holder(self) -> None:
         def overtake(method: str, path: str) -> None:
             if method == "POST":
                 self.left_behind("two/1")
@@ -105,7 +105,7 @@ class UnheardTest(lease_case.LeaseTestCase):
         super().setUp()
         api.no_pauses(self)
 
-    def test_one_that_is_made_or_taken_is_held(self) -> None:
+    def test_a_lease_is_held_though_the_answer_is_lost(self) -> None:
         for method, new in (("POST", True), ("PUT", False)):
             self.api.unheard.add(method)
             leases = self.leases()
@@ -120,7 +120,7 @@ class UnheardTest(lease_case.LeaseTestCase):
                 hold.confirm()
             self.assertEqual("", self.live()["spec"]["holderIdentity"])
 
-    def test_one_that_is_given_back_is_free(self) -> None:
+    def test_a_lease_is_free_though_the_answer_is_lost(self) -> None:
         with self.hold(self.leases()):
             self.api.unheard.add("PUT")
         self.assertEqual("", self.live()["spec"]["holderIdentity"])

@@ -109,7 +109,7 @@ class StandstillTest(lease_case.LeaseTestCase):
             found = self._hold_and_wake(seconds)
             self.assertEqual(["PUT demo-1", "DELETE demo-1-intent"], found)
 
-    def test_nothing_is_written_once_another_has_it(self) -> None:
+    def test_a_holder_that_lost_its_lease_writes_nothing(self) -> None:
         error = self.assertRaises(
             errors.LeaseLost, self._hold_and_wake, 31, "two/1"
         )
@@ -119,7 +119,7 @@ class StandstillTest(lease_case.LeaseTestCase):
         self.assertEqual(["PUT demo-1", "GET demo-1"], self.asked)
         self.assertEqual("two/1", self.live()["spec"]["holderIdentity"])
 
-    def test_it_is_asked_but_once(self) -> None:
+    def test_a_lost_lease_is_asked_for_once(self) -> None:
         with self.hold(self.leases()):
             self.clock.now += 31
             self.left_behind("two/1")

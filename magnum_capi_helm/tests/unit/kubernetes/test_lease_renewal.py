@@ -33,7 +33,7 @@ class RenewalTest(lease_case.LeaseTestCase):
         while what.acquire(blocking=False):
             pass
 
-    def test_it_is_renewed_while_it_is_held(self) -> None:
+    def test_a_held_lease_is_renewed(self) -> None:
         with self.hold(self.leases()):
             before = self.live()["spec"]["renewTime"]
             # One that came before that says nothing. Of the next two, the

@@ -110,7 +110,7 @@ class ManifestTest(base.BaseTestCase):
         objects: list[dict[str, Any]] = self.objects
         return next(each for each in objects if each["kind"] == kind)
 
-    def test_nothing_is_allowed_by_a_wildcard(self) -> None:
+    def test_no_rule_has_a_wildcard_or_escalates(self) -> None:
         rules = [
             rule
             for name in (_EVERYWHERE, _IN_PROJECTS)

@@ -164,12 +164,12 @@ class ReadTest(reads_case.ReadsTestCase):
         self.put("secrets", "sh.helm.release.v1.demo-1.v0", record)
         self.assertEqual(1, len(self.read().revisions))
 
-    def test_nothing_there_is_an_empty_view(self) -> None:
+    def test_an_absent_release_has_an_empty_view(self) -> None:
         gone = ("magnum-p1", "gone")
         seen = self.observe(gone)[gone].decode()
         self.assertEqual(view.View(release="gone", addons_known=False), seen)
 
-    def test_one_list_that_fails_fails_the_view(self) -> None:
+    def test_a_failed_list_fails_the_view(self) -> None:
         def refuse(method: str, path: str) -> None:
             if path == "manifests":
                 raise errors.ManagementUnreachable("no answer")

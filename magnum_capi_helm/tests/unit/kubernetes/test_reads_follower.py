@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""Lists that watches keep up to date."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""Items and pages of a LIST, kept as compressed objects."""
+
 from __future__ import annotations
 
 import itertools

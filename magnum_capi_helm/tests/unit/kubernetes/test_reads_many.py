@@ -98,7 +98,7 @@ class ManyTest(reads_case.ReadsTestCase):
             observer.read([reads_case.SCOPE], False)
         self.assertEqual(["list"] * 6, asked)
 
-    def test_one_name_in_two_namespaces_is_two_releases(self) -> None:
+    def test_equal_names_in_two_namespaces_are_two_releases(self) -> None:
         there = ("magnum-p2", reads_case.SCOPE[1])
         seen = self.observe(reads_case.SCOPE, there, whole=False)
         self.assertIsNotNone(seen[reads_case.SCOPE].decode().cluster)

@@ -22,7 +22,9 @@ class SameTest(reads_case.ReadsTestCase):
     def _read(self) -> reads.ReleaseObjects:
         return self.reader.read([reads_case.SCOPE], False)[reads_case.SCOPE]
 
-    def test_it_has_the_same_version_and_is_not_decoded_again(self) -> None:
+    def test_unchanged_objects_keep_their_version_and_are_not_decoded(
+        self,
+    ) -> None:
         decoded = []
         real = zlib.decompress
 

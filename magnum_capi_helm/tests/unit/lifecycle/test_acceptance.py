@@ -14,7 +14,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import plane
-from magnum_capi_helm.tests.unit.cli import test_accept
+from magnum_capi_helm.tests.unit.cli import test_management_cluster_accept
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import moving
 from magnum_capi_helm.tests.unit.lifecycle import placing
@@ -62,10 +62,12 @@ class OneTest(moving.OriginTestCase):
         for copied, words in ((True, ("web",)), (False, ("web", "--lost"))):
             other = self.move()
             if copied:
-                test_accept.copy(self.server, other.server)
+                test_management_cluster_accept.copy(self.server, other.server)
             self.assertEqual("CREATE_FAILED", self.another())
             self.assertEqual(
-                0, test_accept.run(*words, "--apply")[0], str(words)
+                0,
+                test_management_cluster_accept.run(*words, "--apply")[0],
+                str(words),
             )
             self.assertEqual("CREATE_IN_PROGRESS", self.another(), self.reason)
 

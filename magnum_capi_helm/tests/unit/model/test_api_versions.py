@@ -40,11 +40,11 @@ class ApiTest(base.BaseTestCase):
 
 
 class PlanTest(base.BaseTestCase):
-    def test_what_is_served_stays(self) -> None:
+    def test_a_served_version_stays(self) -> None:
         found = api_versions.plan_repair({CLUSTER, ADDON, SECRET}, SERVED)
         self.assertEqual(api_versions.Plan({}), found)
 
-    def test_what_is_served_in_another_version_is_named_in_that(self) -> None:
+    def test_a_kind_moves_to_its_served_version(self) -> None:
         found = api_versions.plan_repair(NAMED, LATER)
         self.assertEqual(
             api_versions.Plan({CLUSTER: "v1beta2", OLD: "v1beta1"}), found
@@ -54,7 +54,7 @@ class PlanTest(base.BaseTestCase):
             str(found),
         )
 
-    def test_what_is_served_in_none_is_lost(self) -> None:
+    def test_an_unserved_kind_is_lost(self) -> None:
         served = {key: SERVED[key] for key in SERVED if key[0] != ADDONS}
         found = api_versions.plan_repair(NAMED, served)
         self.assertEqual(api_versions.Plan({OLD: "v1beta1"}, (ADDON,)), found)

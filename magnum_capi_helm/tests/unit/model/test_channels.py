@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""The newest template of a channel for each cluster."""
+
 from __future__ import annotations
 
 import types

@@ -44,9 +44,7 @@ class RecordTest(base.BaseTestCase):
             FIRST,
         )
 
-    def test_it_is_ready_until_that_was_accepted_and_changed_then(
-        self,
-    ) -> None:
+    def test_the_event_is_ready_until_a_delivery_succeeded(self) -> None:
         again = delivery_record.following(FIRST, "u-1", "other", 1001.0)
         self.assertEqual("cluster.ready", again.event)
         changed = delivery_record.following(
@@ -93,7 +91,7 @@ class RecordTest(base.BaseTestCase):
         wrong = dataclasses.replace(FIRST, not_before=1e9)
         self.assertEqual(0.0, wrong.wait(1000.0))
 
-    def test_what_was_written_is_read(self) -> None:
+    def test_a_record_survives_its_secret(self) -> None:
         for each in (
             FIRST,
             FIRST.claimed(1.0),

@@ -42,7 +42,7 @@ def head(**changes: object) -> str:
 
 
 class RoundTripTest(base.BaseTestCase):
-    def test_what_was_written_is_read_again(self) -> None:
+    def test_a_state_survives_its_secret(self) -> None:
         self.assertEqual(STATE, desired_state.from_secret(STATE.to_secret()))
 
     def test_the_digest_of_the_chart_is_read_again(self) -> None:
@@ -187,7 +187,7 @@ class NewerTest(base.BaseTestCase):
             )
             self.assertEqual(secret, found.to_secret(), str(place))
 
-    def test_what_is_wanted_by_now_goes_before_what_was_read(self) -> None:
+    def test_current_fields_overrule_fields_that_were_read(self) -> None:
         found = desired_state.from_secret(self._read("intent.json"))
         later = dataclasses.replace(found, labels=None, since=2.0)
         written = later.to_secret()["intent.json"]
@@ -223,7 +223,7 @@ class ParkedTest(base.BaseTestCase):
         for key in self.DATA:
             self.assertRegex(key, r"^[-._a-zA-Z0-9]{1,253}$")
 
-    def test_what_was_parked_is_found(self) -> None:
+    def test_parked_requests_are_read(self) -> None:
         found = desired_state.pending_requests(self.DATA)
         self.assertEqual({GPU: {"name": "gpu"}}, found.items)
         self.assertEqual({"machineCountMax": 5}, found.change_of(GROUP))
@@ -239,7 +239,7 @@ class ParkedTest(base.BaseTestCase):
             {}, desired_state.pending_requests(self.DATA).change_of(other)
         )
 
-    def test_it_does_not_disturb_the_intent(self) -> None:
+    def test_parked_requests_leave_the_intent_readable(self) -> None:
         self.assertEqual(STATE, desired_state.from_secret(self.DATA))
 
     def test_a_secret_may_hold_nothing_else(self) -> None:
@@ -247,7 +247,7 @@ class ParkedTest(base.BaseTestCase):
         self.assertFalse(desired_state.is_stored({key: self.DATA[key]}))
         self.assertTrue(desired_state.is_stored(self.DATA))
 
-    def test_what_is_damaged_is_one_clear_exception(self) -> None:
+    def test_a_damaged_request_is_a_management_error(self) -> None:
         error = self.assertRaises(
             errors.ManagementError,
             desired_state.pending_requests,

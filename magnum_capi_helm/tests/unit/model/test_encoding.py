@@ -31,7 +31,7 @@ class PemTest(base.BaseTestCase):
         self.assertEqual({64}, {len(each) for each in body[:-1]})
         self.assertIn(first, certifi.contents())
 
-    def test_what_is_no_certificate_is_refused_or_left_out(self) -> None:
+    def test_an_invalid_certificate_is_refused_or_left_out(self) -> None:
         for text, left in (
             ("", []),
             ("no certificate", []),

@@ -48,14 +48,14 @@ class ValuesTest(base.BaseTestCase):
             ),
         )
 
-    def test_what_was_given_is_not_changed(self) -> None:
+    def test_masking_changes_no_argument(self) -> None:
         given = {"token": "x"}
         encoding.mask_values(given)
         self.assertEqual({"token": "x"}, given)
 
 
 class ManifestTest(base.BaseTestCase):
-    def test_of_a_secret_the_keys_alone(self) -> None:
+    def test_a_masked_secret_keeps_its_keys_alone(self) -> None:
         self.assertEqual(
             {
                 "kind": "Secret",

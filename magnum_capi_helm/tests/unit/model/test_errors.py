@@ -32,12 +32,12 @@ class WordsTest(base.BaseTestCase):
             return error
         raise AssertionError(f"{url} answers")
 
-    def test_nobody_listens(self) -> None:
+    def test_a_refused_connection_is_the_reason(self) -> None:
         found = self.raised("https://127.0.0.1:9/secret-path")
         self.assertEqual("Connection refused", errors.reason(found))
         self.assertEqual("", errors.certificate_problem(found))
 
-    def test_nobody_speaks_tls(self) -> None:
+    def test_a_server_without_tls_has_a_reason(self) -> None:
         plain = server.Server()
         self.addCleanup(plain.server_close)
         thread = threading.Thread(target=plain.serve_forever, args=(0.01,))

@@ -22,7 +22,7 @@ class NodeLabelsTest(base.BaseTestCase):
         )
         self.assertEqual((), self.parse(""))
 
-    def test_what_a_kubelet_may_set_of_kubernetes_namespaces(self) -> None:
+    def test_keys_that_a_kubelet_may_set_are_accepted(self) -> None:
         for key in (
             "node.kubernetes.io/pool",
             "x.node.kubernetes.io/pool",
@@ -34,7 +34,7 @@ class NodeLabelsTest(base.BaseTestCase):
         ):
             self.assertEqual(((key, "x"),), self.parse(f"{key}=x"))
 
-    def test_what_is_refused(self) -> None:
+    def test_an_invalid_label_is_refused_with_the_reason(self) -> None:
         for text, words in (
             ("disk", "has no ="),
             ("=ssd", "is no key"),
@@ -81,7 +81,7 @@ class NodeTaintsTest(base.BaseTestCase):
         )
         self.assertEqual((), self.parse(""))
 
-    def test_what_is_refused(self) -> None:
+    def test_an_invalid_taint_is_refused_with_the_reason(self) -> None:
         for text, words in (
             ("gpu=yes", "no :effect"),
             ("gpu=yes:Never", "'Never' is no effect"),

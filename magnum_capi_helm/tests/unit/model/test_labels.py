@@ -125,13 +125,13 @@ class ParseTest(base.BaseTestCase):
 
 
 class ValuesTest(base.BaseTestCase):
-    def test_what_is_settled_was_given_by_nobody(self) -> None:
+    def test_a_settled_value_was_given_by_nobody(self) -> None:
         values = resolve({"size": "1"}, {})
         self.assertEqual(values, values.settled())
         self.assertEqual(("size", "1"), values.given(SIZE))
         self.assertIsNone(values.settled().given(SIZE))
 
-    def test_what_lasts_is_given_and_may_be_given_anew(self) -> None:
+    def test_a_lasting_value_is_given_and_may_be_replaced(self) -> None:
         values = resolve({"size": "1"}, {}).lasting(("size",))
         self.assertEqual(("size", "1"), values.given(SIZE))
         group = values.beneath(labels.Values({}))

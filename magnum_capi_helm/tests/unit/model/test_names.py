@@ -132,7 +132,7 @@ class NodeGroupTest(base.BaseTestCase):
         slug = names.node_group("worker_1", release)
         self.assertNotEqual(slug, names.node_group(slug, release))
 
-    def test_what_1_4_0_called_a_group(self) -> None:
+    def test_legacy_names_of_groups_are_those_of_1_4_0(self) -> None:
         found = {
             name: names.legacy_node_group(name)
             for name in ("worker_1", "worker-1", "GPU", "-x.y-")

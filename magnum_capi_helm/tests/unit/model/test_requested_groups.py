@@ -38,19 +38,21 @@ def rows(
 
 
 class FingerprintTest(base.BaseTestCase):
-    def test_it_is_the_same_in_every_process_and_release(self) -> None:
+    def test_the_fingerprint_is_stable_over_processes_and_releases(
+        self,
+    ) -> None:
         # It is kept in the cluster: another text would look like a change.
         self.assertEqual(
             "v1-6549278878733536fb6af434", rows(MASTER, WORKER).fingerprint()
         )
 
-    def test_it_does_not_depend_on_the_order_of_rows(self) -> None:
+    def test_the_fingerprint_ignores_the_order_of_rows(self) -> None:
         self.assertEqual(
             rows(MASTER, WORKER).fingerprint(),
             rows(WORKER, MASTER).fingerprint(),
         )
 
-    def test_it_changes_with_what_is_wanted_of_a_group(self) -> None:
+    def test_the_fingerprint_changes_with_each_wanted_field(self) -> None:
         changes: dict[str, Any] = {
             "uuid": "u-x",
             "count": 3,
@@ -63,7 +65,7 @@ class FingerprintTest(base.BaseTestCase):
         }
         self.assertEqual([], self._unnoticed(changes))
 
-    def test_it_does_not_change_with_what_a_group_is_called(self) -> None:
+    def test_the_fingerprint_ignores_names_and_roles(self) -> None:
         # 1.4.0 may have called it otherwise; the row is the same.
         changes: dict[str, Any] = {
             "name": "other",
@@ -85,7 +87,7 @@ class FingerprintTest(base.BaseTestCase):
             == before
         ]
 
-    def test_it_changes_with_a_group_more_or_less(self) -> None:
+    def test_the_fingerprint_changes_with_the_set_of_groups(self) -> None:
         more = dataclasses.replace(WORKER, uuid="u-2", name="gpu")
         found = {
             rows(MASTER).fingerprint(),

@@ -55,14 +55,14 @@ class RangeTest(base.BaseTestCase):
         )
         self.assertEqual("all", versions.describe(versions.ALL))
 
-    def test_one_of_several_is_enough(self) -> None:
+    def test_a_version_needs_one_range_of_several(self) -> None:
         ranges = (Range(until="0.10.1"), Range("0.24.0"))
         self.assertTrue(versions.applies(ranges, "0.27.0"))
         self.assertFalse(versions.applies(ranges, "0.16.0"))
 
 
 class SupportedTest(base.BaseTestCase):
-    def test_what_the_default_version_needs(self) -> None:
+    def test_the_default_chart_names_its_tested_components(self) -> None:
         default = next(
             each.default
             for each in options.OPTIONS

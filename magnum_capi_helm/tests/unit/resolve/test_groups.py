@@ -324,7 +324,7 @@ class NodesTest(GroupsTestCase):
 class ReferencesTest(GroupsTestCase):
     """Zones and volume types that labels name."""
 
-    def test_what_is_not_there_is_said_with_what_is(self) -> None:
+    def test_an_unknown_zone_or_type_is_refused_with_the_known(self) -> None:
         zones, kinds = "az1, az2", "fast, slow"
         for label, what, there in (
             ("availability_zone", "a Nova availability zone", zones),
@@ -360,7 +360,7 @@ class ReferencesTest(GroupsTestCase):
             self.assertIn(f"({there})", text)
             self.resolve(cluster)
 
-    def test_what_is_there_is_fine(self) -> None:
+    def test_known_zones_and_types_are_accepted(self) -> None:
         self.resolve(
             {
                 "labels": {

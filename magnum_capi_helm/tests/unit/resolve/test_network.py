@@ -75,7 +75,7 @@ class NetworkTestCase(oslotest_base.BaseTestCase):
 class GivenTest(NetworkTestCase):
     """What templates and clusters may name."""
 
-    def test_nothing_given_asks_nobody(self) -> None:
+    def test_an_empty_network_sends_no_request(self) -> None:
         self.assertEqual(cluster_spec.Network(), self.network())
         self.assertEqual([], self.asked())
 
@@ -132,7 +132,7 @@ class GivenTest(NetworkTestCase):
         self.assertEqual("net-2", found.fixed_id)
         self.assertEqual("subnet-2", found.fixed_subnet_id)
 
-    def test_one_external_network_among_several_of_a_name(self) -> None:
+    def test_the_external_network_is_chosen_among_equal_names(self) -> None:
         self.openstack.networks["mine"] = "net-3"
         self.openstack.details["net-3"] = {"name": "public"}
         found = self.network(external_network_id="public")

@@ -78,7 +78,7 @@ class FilesTestCase(base.TestCase):
 
 
 class RegistryMirrorTest(FilesTestCase):
-    def test_it_is_a_registry_with_a_path_may_be(self) -> None:
+    def test_a_registry_mirror_may_have_a_path(self) -> None:
         for given, expected in (
             ("", None),
             ("mirror.example.org", "mirror.example.org"),
@@ -174,7 +174,7 @@ class RegistryAuthTest(FilesTestCase):
 
 
 class TrustedCasTest(FilesTestCase):
-    def test_nothing_configured_adds_nothing(self) -> None:
+    def test_an_empty_configuration_adds_no_ca(self) -> None:
         self.assertEqual((), self.site().trusted_cas)
 
     def test_openstacks_ca_comes_first(self) -> None:
@@ -193,9 +193,7 @@ class TrustedCasTest(FilesTestCase):
             (("both-1", one), ("both-2", two)), self.site().trusted_cas
         )
 
-    def test_of_a_whole_distributions_bundle_only_the_own_remain(
-        self,
-    ) -> None:
+    def test_public_cas_of_a_bundle_are_left_out(self) -> None:
         cloud = certificate("cloud")
         public = pathlib.Path(certifi.where()).read_text()
         path = self.file("bundle.crt", public + cloud)

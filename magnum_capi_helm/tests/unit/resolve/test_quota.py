@@ -87,7 +87,7 @@ class CheckTest(base.FlowTestCase):
         self.assertEqual([], self.helm.upgrades)
         self.assertEqual({}, self.openstack.credentials)
 
-    def test_one_more_group(self) -> None:
+    def test_a_new_group_beyond_the_quota_is_refused(self) -> None:
         conf.CONF.set_override("quota_check", "refuse", "capi_helm")
         self.openstack.quotas.known["instances"] = (10, 9)
         cloud = catalogue.Cloud(sessions.user_session(_Context()))

@@ -117,7 +117,7 @@ class WithoutEffectTest(oslotest_base.BaseTestCase):
 
 
 class CreateTest(base.FlowTestCase):
-    def test_one_warning_names_cluster_labels_values_and_reasons(self) -> None:
+    def test_a_warning_names_cluster_labels_values_and_reasons(self) -> None:
         self.create(
             {"labels": {"calico_tag": "v3.26.4", "use_podman": "true"}},
             labels={
@@ -186,7 +186,7 @@ class ValuesTest(base.FlowTestCase):
         command.run(command.get_parser("values").parse_args(list(argv)))
         self.assertIn("kubernetesVersion", app.stdout.getvalue())
 
-    def test_of_a_cluster(self) -> None:
+    def test_the_command_names_unknown_labels_of_a_cluster(self) -> None:
         self.created(labels={"calico_tag": "v3.26.4"})
         conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
         self.values(base.UUID)
@@ -194,7 +194,7 @@ class ValuesTest(base.FlowTestCase):
             [f"WARNING cluster {base.UUID}: {TAG}"] * 2, self.warnings()
         )
 
-    def test_of_a_template(self) -> None:
+    def test_the_command_names_unknown_labels_of_a_template(self) -> None:
         made = self.created({"labels": {"calico_tag": "v3.26.4"}})
         self.values("--template", made.cluster_template.uuid)
         self.assertEqual(2, len(self.warnings()))

@@ -136,7 +136,7 @@ class AutoscaledTest(base.BaseTestCase):
                 seen = releases.complete(shape, deployments=(workers,))
                 self.assertEqual(scaled, releases.verdict(seen).complete)
 
-    def test_it_is_not_done_before_its_machines_are(self) -> None:
+    def test_an_autoscaled_group_is_not_done_before_its_machines(self) -> None:
         workers = core_objects.workers(
             shapes.V1BETA2, 5, ready=4, autoscaled=True
         )
@@ -278,9 +278,7 @@ class FactsTest(base.BaseTestCase):
 class AddonsTest(base.BaseTestCase):
     """The reason of one addon of several."""
 
-    def test_of_several_late_addons_the_first_by_name_is_the_reason(
-        self,
-    ) -> None:
+    def test_the_first_late_addon_by_name_is_the_reason(self) -> None:
         # The order in which they were read may differ between conductors.
         handled = "addons.stackhpc.com/last-handled-configuration"
         late = [

@@ -38,7 +38,7 @@ class ReadersTest(base.BaseTestCase):
         self.assertEqual({}, conditions.v1beta1(plane))
         self.assertIn("RollingOut", conditions.v1beta2(plane))
 
-    def test_what_is_absent_has_no_conditions(self) -> None:
+    def test_an_absent_object_has_no_conditions(self) -> None:
         nothing: list[Any] = [None, {}, {"status": {}}, {"status": None}]
         for absent in nothing:
             self.assertEqual({}, conditions.merged(absent))
@@ -48,7 +48,7 @@ class ReadersTest(base.BaseTestCase):
         workers["status"]["v1beta2"]["conditions"] = []
         self.assertIn("MachineSetReady", conditions.merged(workers))
 
-    def test_what_sums_up_an_object_is_another_in_each_set(self) -> None:
+    def test_the_summary_condition_differs_between_versions(self) -> None:
         found = {}
         for shape in shapes.GENERATIONS:
             condition = conditions.available(core_objects.workers(shape))

@@ -181,7 +181,7 @@ class ServerTest(base.BaseTestCase):
             for shape in shapes.GENERATIONS
         }
 
-    def test_what_is_told_of_a_server(self) -> None:
+    def test_a_server_shows_its_most_specific_reason(self) -> None:
         make = provider_objects.openstack_server
         quota = ("False", "InstanceCreateFailed", "Quota exceeded, too many")
         gone = ("False", "InstanceNotFound", "The server was deleted")
@@ -255,7 +255,7 @@ class ServerTest(base.BaseTestCase):
             ),
         )
 
-    def test_it_is_the_reason_of_the_cluster(self) -> None:
+    def test_a_fault_of_nova_is_the_reason_of_the_cluster(self) -> None:
         for name, group in (
             ("cp-1", "default-master"),
             ("w-1", "default-worker"),
@@ -365,7 +365,7 @@ class DeletionTest(base.BaseTestCase):
         told = machine_status.remaining([machine], seen)
         return shapes.sentence(told).partition("; machine w-1: ")[2]
 
-    def test_what_is_below_explains_more(self) -> None:
+    def test_the_objects_below_a_machine_explain_its_deletion(self) -> None:
         def deleted(obj: view.Object, *finalizers: str) -> view.Object:
             obj["metadata"] |= {**DELETED, "finalizers": list(finalizers)}
             return obj
@@ -439,7 +439,9 @@ class DeletionTest(base.BaseTestCase):
 
 
 class AddressesTest(base.BaseTestCase):
-    def test_one_for_each_machine_internal_before_external(self) -> None:
+    def test_each_machine_gives_one_address_internal_before_external(
+        self,
+    ) -> None:
         def machine(*addresses: tuple[str, str]) -> view.Object:
             return {
                 "status": {

@@ -467,7 +467,7 @@ class ConditionsTest(Case):
             defined - MUTE, {(each.kind, each.type) for each in rows}
         )
 
-    def test_what_is_said_of_an_older_spec_is_not_told(self) -> None:
+    def test_conditions_of_an_older_spec_are_not_shown(self) -> None:
         row = PROBLEMS[0]
         made = self.group(row, shapes.V1BETA2)
         made["metadata"]["generation"] = 9
@@ -546,7 +546,7 @@ class ReplicasTest(base.BaseTestCase):
                 nodegroup.Replicas(5, 4, 3, 2), nodegroup.replicas(workers)
             )
 
-    def test_what_the_object_does_not_say_counts_as_none(self) -> None:
+    def test_an_absent_counter_is_zero(self) -> None:
         silent = {"spec": {"replicas": 2}, "status": {"replicas": 2}}
         self.assertEqual(
             nodegroup.Replicas(2, 2, 0, 0), nodegroup.replicas(silent)

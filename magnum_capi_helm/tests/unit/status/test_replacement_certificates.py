@@ -72,7 +72,9 @@ class ExpiryTest(base.BaseTestCase):
             found = replacement.expiry_warning(seen(only, later))
             self.assertEqual(expected, found)
 
-    def test_of_what_cluster_api_renews_when_it_did_not(self) -> None:
+    def test_a_warning_appears_once_cluster_api_should_have_renewed(
+        self,
+    ) -> None:
         days = {"certificatesExpiryDays": 21}
         rows: tuple[dict[str, Any], ...] = (
             {"rolloutBefore": days},
@@ -103,7 +105,7 @@ class RolloutTest(base.BaseTestCase):
             found = replacement.outdated_machines(seen(*machines, **spec))
             self.assertEqual(expected, found, str(spec))
 
-    def test_it_is_asked_for_in_the_version_that_was_read(self) -> None:
+    def test_a_rollout_is_requested_in_the_version_that_was_read(self) -> None:
         group = "controlplane.cluster.x-k8s.io"
         day = "2026-06-15T00:00:00Z"
         rows: tuple[tuple[str, str | None, dict[str, Any]], ...] = (

@@ -85,7 +85,7 @@ class MarkTest(base.BaseTestCase):
                 str(each),
             )
 
-    def test_it_changes_with_progress_alone(self) -> None:
+    def test_the_mark_changes_with_progress_alone(self) -> None:
         old, new = machine(BEFORE), machine(AFTER, "NodeHealthy")
         now = int(NOW)
         rows: tuple[tuple[tuple[view.Object, ...], tuple[int, ...]], ...] = (
@@ -132,5 +132,5 @@ class MarkTest(base.BaseTestCase):
                 ),
             )
 
-    def test_there_is_none_without_a_release(self) -> None:
+    def test_a_view_without_a_release_has_no_mark(self) -> None:
         self.assertIsNone(replacement.latest_progress(seen(revisions=())))

@@ -247,7 +247,7 @@ class UnreachableTest(base.BaseTestCase):
             found.add((reason, said["health"], said["nodes"]["api"]))
         return found
 
-    def test_it_is_told_with_the_address_within_five_minutes(self) -> None:
+    def test_an_unreachable_api_is_named_within_five_minutes(self) -> None:
         self.assertEqual(
             {
                 (

@@ -37,7 +37,7 @@ ALERTS = [
     "MagnumMetricsAbsent",
 ]
 
-#: A section of the guide; unit.docs.test_links checks that it exists.
+#: A section of the guide; tools.tests.docs.test_links checks that it exists.
 _SECTION = r"^https://docs\.openstack\.org/magnum-capi-helm/latest/admin/.+#"
 
 #: What an operator runs of this driver's own, where that is the cure.
@@ -67,7 +67,7 @@ def tested(*, firing: bool) -> set[str]:
 
 
 class RulesTest(base.BaseTestCase):
-    def test_what_there_is_an_alert_for(self) -> None:
+    def test_the_rules_have_these_alerts(self) -> None:
         self.assertEqual(ALERTS, list(rules()))
 
     def test_each_alert_is_told_in_a_line_and_says_what_to_do(self) -> None:
@@ -80,7 +80,7 @@ class RulesTest(base.BaseTestCase):
             self.assertRegex(rule["annotations"]["runbook_url"], _SECTION)
             self.assertIn(rule["labels"]["severity"], ("warning", "critical"))
 
-    def test_what_an_operator_can_mend_names_the_command(self) -> None:
+    def test_an_alert_names_the_command_that_helps(self) -> None:
         for name, command in COMMANDS.items():
             said = rules()[name]["annotations"]["description"]
             self.assertIn(f'"magnum-capi-helm {command}', said, name)

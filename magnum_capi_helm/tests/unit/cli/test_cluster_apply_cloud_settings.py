@@ -20,13 +20,13 @@ ELSEWHERE = "https://elsewhere.test/v3"
 
 
 class RefreshTest(refreshed.RefreshTestCase):
-    def test_of_the_cloud_of_now_there_is_nothing_to_do(self) -> None:
+    def test_a_cluster_with_current_settings_needs_nothing(self) -> None:
         self.assertEqual(
             {"Result": "nothing to do", "Detail": ""}, self.refresh("--apply")
         )
         self.assertEqual(self.before, self.secret())
 
-    def test_what_would_change_is_shown_and_not_written(self) -> None:
+    def test_the_dry_run_shows_changes_and_writes_nothing(self) -> None:
         self.identity = ELSEWHERE
         conf.CONF.set_override("region_name", "R2", "cinder_client")
         conf.CONF.set_override(
@@ -64,9 +64,7 @@ class RefreshTest(refreshed.RefreshTestCase):
         self.patch(data={"clouds.yaml": encoded})
         self.assertEqual("nothing to do", self.refresh()["Result"])
 
-    def test_it_waits_until_the_clusters_copy_is_of_the_new_data(
-        self,
-    ) -> None:
+    def test_the_command_waits_for_the_clusters_copy(self) -> None:
         name = names.chart_object(base.RELEASE, "cloud-config")
         key = f"secret.addons.stackhpc.com/{refreshed.NAME}"
         note = {"annotations": {key: "of the old data"}}

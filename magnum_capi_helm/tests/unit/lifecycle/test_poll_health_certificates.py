@@ -64,7 +64,7 @@ class WarningTest(base.FlowTestCase):
             "certificates", self.health_poll().health_status_reason
         )
 
-    def test_it_costs_no_poll_anything(self) -> None:
+    def test_a_poll_with_the_same_warning_reads_no_nodegroup(self) -> None:
         self.expire(29)
         self.health_poll()
         # Magnum's task would hide what is raised.

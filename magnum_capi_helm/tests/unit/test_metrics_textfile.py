@@ -91,7 +91,7 @@ class DeadTest(base.BaseTestCase):
         alive = self.file("c1", os.getpid(), 61)
         self.assertEqual({alive}, self.left())
 
-    def test_one_that_was_just_written_stays(self) -> None:
+    def test_a_fresh_file_of_a_dead_process_stays(self) -> None:
         # Of a container, whose processes have numbers of their own.
         young = self.file("c1", self.dead, 30)
         self.assertEqual({young}, self.left())

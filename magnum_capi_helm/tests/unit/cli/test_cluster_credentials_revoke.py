@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import datetime
 
-from magnum_capi_helm.tests.unit.cli import test_credentials_replace
+from magnum_capi_helm.tests.unit.cli import test_cluster_credentials_replace
 
 LATER = "the credential is newer than --before"
 REVOKED = f"revoke the old credential; {LATER}"
 
 
-class RunAgainTest(test_credentials_replace.ReplaceTestCase):
+class RunAgainTest(test_cluster_credentials_replace.ReplaceTestCase):
     """The cluster has a new credential, and the old one is there still."""
 
     def setUp(self) -> None:
@@ -28,16 +28,16 @@ class RunAgainTest(test_credentials_replace.ReplaceTestCase):
         line = self.replace("--before", self.before, "--revoke-at-once", *argv)
         return line["Result"], line["Detail"]
 
-    def test_what_has_leaked_is_revoked(self) -> None:
+    def test_a_leaked_credential_is_revoked(self) -> None:
         self.assertEqual(("changed", REVOKED), self.again("--apply"))
         self.assertEqual({self.second: "ann-id"}, self.owners())
         self.assertEqual(("nothing to do", LATER), self.again("--apply"))
 
-    def test_it_is_shown_and_not_done(self) -> None:
+    def test_the_dry_run_revokes_no_credential(self) -> None:
         self.assertEqual(("would change", REVOKED), self.again())
         self.assertEqual({self.first, self.second}, set(self.owners()))
 
-    def test_one_that_was_given_later_has_not_leaked(self) -> None:
+    def test_a_later_credential_has_not_leaked(self) -> None:
         self.before = "1970-01-02"
         self.assertEqual(("nothing to do", LATER), self.again("--apply"))
         self.assertEqual({self.first, self.second}, set(self.owners()))

@@ -26,9 +26,7 @@ class UpgradeTest(base.BaseTestCase):
                 live[f"{each['kind']}/{each['metadata']['name']}"] = each
             yield step["now"], list(live.values())
 
-    def test_it_is_complete_when_every_machine_is_new_and_not_before(
-        self,
-    ) -> None:
+    def test_an_upgrade_is_complete_once_every_machine_is_new(self) -> None:
         for core in documents.CLUSTER_API:
             complete = []
             for now, objects in self._steps():
@@ -47,7 +45,7 @@ class UpgradeTest(base.BaseTestCase):
             self.assertTrue(complete[-1], core)
             self.assertFalse(complete[0], core)
 
-    def test_it_is_never_unhealthy(self) -> None:
+    def test_an_upgrade_is_never_unhealthy(self) -> None:
         for core in documents.CLUSTER_API:
             words = {
                 documents.told(

@@ -68,7 +68,7 @@ class MeasuresTest(meter_case.MeterCase):
             self.meter.gauge(metric, labels, functools.partial(_same, value))
         self.now = 0.0
 
-    def test_one_of_everything(self) -> None:
+    def test_each_event_has_its_sample(self) -> None:
         self.measured()
         self.assertEqual(SAMPLES, meter_case.samples(self.meter))
 

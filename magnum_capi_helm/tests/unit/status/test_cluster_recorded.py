@@ -65,7 +65,7 @@ def verdict(view_: view.View) -> cluster_status.Verdict:
 
 
 class CompleteTest(base.BaseTestCase):
-    def test_it_is_complete_by_either_version(self) -> None:
+    def test_a_recorded_cluster_is_complete_in_both_versions(self) -> None:
         for version in VERSIONS:
             self.assertEqual(
                 cluster_status.Verdict(
@@ -84,7 +84,7 @@ class CompleteTest(base.BaseTestCase):
                 verdict(seen("complete", version)),
             )
 
-    def test_it_is_healthy_by_either_version(self) -> None:
+    def test_a_recorded_cluster_is_healthy_in_both_versions(self) -> None:
         for version in VERSIONS:
             self.assertEqual(
                 health.Health(

@@ -49,7 +49,7 @@ STRANGERS: dict[str, tuple[str, str, inventory.Release, str | None]] = {
 
 
 class OrphansTest(base.BaseTestCase):
-    def test_what_has_no_row_is_an_orphan_in_this_clouds_namespaces(
+    def test_only_objects_of_this_cloud_without_a_row_are_orphans(
         self,
     ) -> None:
         for case, (namespace, release, found, project) in STRANGERS.items():

@@ -180,7 +180,7 @@ class AddonTest(base.BaseTestCase):
             told = f"addon monitoring: {phase}"
             self.assertEqual("" if phase == "Deployed" else told, reason)
 
-    def test_one_note_of_the_addon_provider_is_read(self) -> None:
+    def test_the_handled_configuration_is_the_only_note_read(self) -> None:
         notes = dict.fromkeys(
             condition_types.file()["addons"]["annotations"], '{"spec": 1}'
         )

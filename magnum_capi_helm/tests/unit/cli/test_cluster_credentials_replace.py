@@ -111,7 +111,7 @@ class ReplaceTestCase(base.FlowTestCase):
 
 
 class ReplacedTest(ReplaceTestCase):
-    def test_it_is_shown_and_not_done(self) -> None:
+    def test_the_dry_run_changes_no_credential(self) -> None:
         before = self.secret()
         self.assertEqual(
             {"Result": "would change", "Detail": TOLD}, self.replace()
@@ -176,14 +176,14 @@ class ReplacedTest(ReplaceTestCase):
 
 
 class ChosenTest(ReplaceTestCase):
-    def test_one_that_works_is_not_dead(self) -> None:
+    def test_a_working_credential_is_not_invalid(self) -> None:
         self.assertEqual(
             {"Result": "nothing to do", "Detail": "the credential works"},
             self.replace("--invalid", "--apply"),
         )
         self.assertEqual({self.first: "fake_user"}, self.owners())
 
-    def test_what_was_done_once_is_not_done_again(self) -> None:
+    def test_a_newer_credential_is_not_replaced_again(self) -> None:
         now = datetime.datetime.now(datetime.timezone.utc)
         before = now.isoformat()
         self.replace("--before", before, "--apply")
@@ -222,7 +222,7 @@ class ChosenTest(ReplaceTestCase):
             self.assertEqual(seconds, cluster._moment(text), text)
         self.assertRaises(SystemExit, self.run_it, "web", "--before", "noon")
 
-    def test_nothing_was_made_for_it(self) -> None:
+    def test_a_cluster_without_a_release_needs_no_credential(self) -> None:
         row = self.row()
         row.stack_id = None
         row.save()

@@ -35,7 +35,7 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
         self.assertEqual(0, code)
         return lines
 
-    def test_it_is_accepted_and_the_polls_finish_it(self) -> None:
+    def test_a_rollback_is_accepted_and_finished_by_polls(self) -> None:
         old = self.row().cluster_template_id
         self.fail_upgrade()
         self.rollback("web", "--apply")

@@ -105,14 +105,14 @@ class HelpTest(base.BaseTestCase):
             text,
         )
 
-    def test_what_lists_prints_tables_json_and_yaml(self) -> None:
+    def test_every_list_prints_tables_json_and_yaml(self) -> None:
         for name, command in entry_points.declared().items():
             if issubclass(command, lister.Lister):
                 options = parser_of(name)._option_string_actions
                 found = set(options["-f"].choices or ())
                 self.assertLessEqual({"json", "yaml", "table"}, found, name)
 
-    def test_what_prints_something_else_is_known(self) -> None:
+    def test_only_these_commands_print_no_table(self) -> None:
         """Whatever lists anything is a lister."""
         self.assertEqual(
             [
@@ -198,7 +198,9 @@ class ExitTest(base.BaseTestCase):
         )
         self.assertEqual(sorted(entry_points.declared()), listed)
 
-    def test_what_has_a_code_of_its_own_does_not_only_fail(self) -> None:
+    def test_commands_with_their_own_exit_code_have_their_own_row(
+        self,
+    ) -> None:
         only = re.findall(
             r"^   \* - ``([a-z -]+)``\n     - only when it fails$",
             CODES.read_text(),

@@ -100,7 +100,7 @@ class EveryLabelTest(base.BaseTestCase):
     def test_a_label_that_is_not_declared_is_left_alone(self) -> None:
         self.assertEqual(_outcome({}), _outcome({"owner": "me"}))
 
-    def test_what_is_the_operators_is_read_from_templates_alone(self) -> None:
+    def test_operators_labels_are_read_from_templates_alone(self) -> None:
         self.assertEqual(
             [
                 "capi_helm_chart_version",

@@ -56,7 +56,7 @@ class AcceptTest(base.FlowTestCase):
         self.other = other
         return other.management.identity()
 
-    def test_where_nothing_changed_there_is_nothing_to_do(self) -> None:
+    def test_an_unchanged_management_cluster_needs_nothing(self) -> None:
         self.assertEqual((0, [("nothing to do", "")]), run("--all", "--apply"))
 
     def test_another_identity_is_shown_and_recorded(self) -> None:
@@ -70,7 +70,7 @@ class AcceptTest(base.FlowTestCase):
         self.rotate()
         self.assertEqual((0, [("nothing to do", "")]), run("web"))
 
-    def test_nothing_is_written_to_a_management_cluster(self) -> None:
+    def test_accept_writes_to_no_management_cluster(self) -> None:
         self.rebuild()
         self.other.management.requests.clear()
         run("web", "--apply")
@@ -110,7 +110,7 @@ class AcceptTest(base.FlowTestCase):
         self.assertRegex(detail, f"no Cluster {base.RELEASE}: .*with --lost$")
         self.assertEqual(f"{base.RELEASE}@{self.old}", self.recorded())
 
-    def test_one_that_is_silent_is_no_answer(self) -> None:
+    def test_a_silent_management_cluster_is_refused(self) -> None:
         self.management.unreachable()
         for option in ((), ("--lost",)):
             _, [(result, detail)] = run("web", *option)
@@ -132,7 +132,7 @@ class AcceptTest(base.FlowTestCase):
         code, [(result, _)] = run("web", "--lost", "--apply")
         self.assertEqual((0, "changed"), (code, result))
 
-    def test_what_is_gone_can_be_deleted(self) -> None:
+    def test_a_cluster_accepted_as_gone_can_be_deleted(self) -> None:
         new = self.rebuild(*kinds.ALL)
         self.delete()
         self.poll()
@@ -180,7 +180,7 @@ class SeveralTest(placing.LocationTestCase):
     def identity(self, name: str) -> str:
         return self.planes[name].management.identity()
 
-    def test_one_that_was_moved_is_found_by_its_cluster(self) -> None:
+    def test_a_moved_cluster_is_found_by_its_object(self) -> None:
         self.health_poll()
         self.move()
         self.clear()
@@ -194,7 +194,7 @@ class SeveralTest(placing.LocationTestCase):
             each.clock.advance(600)
         self.assertEqual("HEALTHY", self.health_poll().health_status)
 
-    def test_where_both_have_it_one_has_to_be_named(self) -> None:
+    def test_a_cluster_on_both_needs_the_name_of_one(self) -> None:
         self.move()
         _, [(result, detail)] = run("web", "--apply")
         self.assertEqual("refused", result)

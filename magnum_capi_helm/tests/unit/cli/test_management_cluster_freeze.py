@@ -57,7 +57,7 @@ class CommandsTest(base.FlowTestCase):
         )
         self.assertIn("add --apply to freeze it", self.err.getvalue())
 
-    def test_it_freezes_and_says_that_all_is_quiet(self) -> None:
+    def test_freeze_shows_that_all_is_quiet(self) -> None:
         code, [line] = self.run_command(
             Freeze, "--reason", "etcd moves", "--apply"
         )
@@ -74,7 +74,7 @@ class CommandsTest(base.FlowTestCase):
             line,
         )
 
-    def test_it_waits_for_what_is_under_way(self) -> None:
+    def test_freeze_waits_for_work_under_way(self) -> None:
         self.complete()
         looks = []
 
@@ -161,7 +161,7 @@ class CommandsTest(base.FlowTestCase):
             self.audited(),
         )
 
-    def test_who_may_not_list_leases_is_told_so(self) -> None:
+    def test_a_user_without_the_right_to_list_leases_is_refused(self) -> None:
         self.assert_refused("may not list leases (403)", "list", kinds.LEASE)
 
 
@@ -172,7 +172,7 @@ class SeveralTest(placing.LocationTestCase):
         super().setUp()
         self.err = io.StringIO()
 
-    def test_one_of_several_is_named(self) -> None:
+    def test_thaw_needs_the_name_of_one_of_several(self) -> None:
         error = self.assertRaises(
             errors.InvalidInput, self.run_command, management_cluster.Thaw
         )

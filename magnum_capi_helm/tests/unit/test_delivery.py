@@ -50,7 +50,7 @@ class ReadyTest(delivery_case.DeliveryCase):
         self.assertEqual(delivery_case.ADDRESS, cluster["cluster"]["server"])
         self.assertEqual("/hook", found.path)
 
-    def test_it_is_delivered_once_in_many_polls_of_conductors(self) -> None:
+    def test_many_polls_deliver_a_cluster_once(self) -> None:
         self.ready()
         for _ in range(3):
             self.later()
@@ -83,13 +83,13 @@ class ReadyTest(delivery_case.DeliveryCase):
         self.health_poll()
         self.assertEqual(1, len(self.receiver.received))
 
-    def test_one_that_was_complete_before_is_delivered_too(self) -> None:
+    def test_an_earlier_complete_cluster_is_delivered(self) -> None:
         self.complete()
         self.health_poll()
         [found] = self.receiver.received
         self.assertEqual("cluster.ready", found.json["event"])
 
-    def test_one_that_is_not_ready_is_not_delivered(self) -> None:
+    def test_an_incomplete_cluster_is_not_delivered(self) -> None:
         self.create()
         self.poll()
         self.health_poll()
@@ -167,7 +167,7 @@ class OnceTest(delivery_case.DeliveryCase):
         self.assertEqual(first.id, second.id)
         self.assertEqual(first.body, second.body)
 
-    def test_nothing_is_sent_that_was_not_written_down_before(self) -> None:
+    def test_a_delivery_is_recorded_before_it_is_sent(self) -> None:
         self.complete()
         self.management.kill_before(
             "create", kinds.SECRET, delivery_case.SECRET
@@ -188,7 +188,7 @@ class OnceTest(delivery_case.DeliveryCase):
         self.assertEqual(1, len(self.receiver.received))
         self.assertEqual([1], [len(each.undelivered) for each in others])
 
-    def test_of_two_that_find_it_due_one_sends_it(self) -> None:
+    def test_two_conductors_send_a_due_delivery_once(self) -> None:
         self.receiver.answers = [500]
         self.ready()
         row, before = self.row(), self.management.before
@@ -217,7 +217,7 @@ class OnceTest(delivery_case.DeliveryCase):
 
 
 class AdministratorTest(delivery_case.DeliveryCase):
-    def test_it_waits_until_cluster_api_has_made_a_kubeconfig(self) -> None:
+    def test_a_delivery_waits_for_the_kubeconfig_of_cluster_api(self) -> None:
         name = names.kubeconfig(base.RELEASE)
         self.complete()
         self.server.delete(kinds.SECRET, base.NAMESPACE, name)
@@ -334,7 +334,7 @@ class CostTest(delivery_case.DeliveryCase):
         self.later(30)
         return [tuple(each) for each in self.management.requests]
 
-    def test_nothing_is_asked_for_and_made_while_it_is_off(self) -> None:
+    def test_a_disabled_delivery_reads_and_writes_nothing(self) -> None:
         self.option("delivery_url", "")
         self.ready()
         self.later()

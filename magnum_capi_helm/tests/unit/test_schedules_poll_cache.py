@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""Results of polls of unchanged releases: kept, and for how long."""
+
 from __future__ import annotations
 
 from oslotest import base
@@ -31,7 +33,7 @@ class SteadyTest(base.BaseTestCase):
             (True, False), tuple(map(self.cache.has, (SCOPE, OTHER)))
         )
 
-    def test_nothing_is_believed_for_ever(self) -> None:
+    def test_a_result_ends_after_a_minute(self) -> None:
         self.now += 59.9
         self.assertEqual("found", self.cache.get(SCOPE, "looks"))
         self.now += 0.1

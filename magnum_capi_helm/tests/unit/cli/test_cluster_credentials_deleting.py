@@ -14,7 +14,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.tests.fakes import cloud
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.cli import test_credentials_replace
+from magnum_capi_helm.tests.unit.cli import test_cluster_credentials_replace
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 LONG_AGO = "2026-01-01T00:00:00.000000Z"
@@ -24,7 +24,7 @@ GIVEN = (
 )
 
 
-class DeletingTestCase(test_credentials_replace.ReplaceTestCase):
+class DeletingTestCase(test_cluster_credentials_replace.ReplaceTestCase):
     """The owner is gone, and the cluster is being deleted."""
 
     #: Of all users; None: they have any.
@@ -50,7 +50,8 @@ class DeletingTestCase(test_credentials_replace.ReplaceTestCase):
         self.assertEqual({}, self.owners())
         self.assertEqual([], self.server.names(kinds.LEASE))
         self.assertNotIn(
-            test_credentials_replace.NAME, self.server.names(kinds.SECRET)
+            test_cluster_credentials_replace.NAME,
+            self.server.names(kinds.SECRET),
         )
 
 
@@ -67,7 +68,7 @@ class DeletingTest(DeletingTestCase):
         self.assertEqual("ann-id", self.row().user_id)
         self.ended()
 
-    def test_it_is_shown_and_not_done(self) -> None:
+    def test_the_dry_run_changes_no_credential(self) -> None:
         before = self.secret()
         self.assertEqual(
             {"Result": "would change", "Detail": GIVEN},
@@ -79,7 +80,7 @@ class DeletingTest(DeletingTestCase):
     def test_the_secret_that_cluster_api_reads_is_made_anew(self) -> None:
         keys = set(self.secret()["data"])
         self.server.delete(
-            kinds.SECRET, base.NAMESPACE, test_credentials_replace.NAME
+            kinds.SECRET, base.NAMESPACE, test_cluster_credentials_replace.NAME
         )
         self.assertEqual("changed", self.replace("--apply")["Result"])
         self.assertEqual(keys, set(self.secret()["data"]))
@@ -104,7 +105,7 @@ class DeletingTest(DeletingTestCase):
         self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
         self.ended()
 
-    def test_nobody_needs_the_keypair_any_more(self) -> None:
+    def test_a_deletion_needs_no_keypair(self) -> None:
         self.keypairs = {}
         self.server.delete(kinds.SECRET, base.NAMESPACE, base.INTENT)
         row = self.row()
@@ -127,7 +128,7 @@ class DeletingTest(DeletingTestCase):
             self.assertEqual("failed", self.replace("--apply")["Result"])
         self.assertEqual({}, self.owners())
 
-    def test_one_that_lost_the_lease_leaves_none_in_keystone(self) -> None:
+    def test_a_command_that_lost_the_lease_leaves_no_credential(self) -> None:
         def taken() -> None:
             """The process stands still until another one has the Lease."""
             self.plane.clock.advance(60)
@@ -145,7 +146,7 @@ class DeletingTest(DeletingTestCase):
         self.assertEqual(before, self.secret()["data"])
         self.assertEqual({}, self.owners())
 
-    def test_one_that_ends_meanwhile_gets_none(self) -> None:
+    def test_a_deletion_that_ended_gets_no_credential(self) -> None:
         self.capi.finish()
         self.poll()
         self.run_it("--all", "--invalid", "--os-cloud", "ops", "--apply")
@@ -172,7 +173,7 @@ class ServiceUserTest(DeletingTestCase):
         [line] = json.loads(self.out.getvalue())
         return {key: line[key] for key in ("Result", "Detail")}
 
-    def test_it_owns_the_new_one(self) -> None:
+    def test_the_service_user_owns_the_new_credential(self) -> None:
         self.assertEqual("changed", self.by_service_user("--apply")["Result"])
         self.assertEqual({self.in_use(): "magnum-id"}, self.owners())
         self.ended()
@@ -202,7 +203,7 @@ class ServiceUserTest(DeletingTestCase):
             self.by_service_user("--apply"),
         )
 
-    def test_it_is_no_login_beside_another(self) -> None:
+    def test_the_service_user_excludes_another_login(self) -> None:
         self.assertRaises(
             SystemExit, self.run_it, "web", "--service-user", "--os-cloud", "a"
         )

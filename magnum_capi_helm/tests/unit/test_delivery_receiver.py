@@ -117,7 +117,7 @@ class ReceiverTest(base.BaseTestCase):
         """The kubeconfig that it has."""
         return (self.directory / f"{UUID}.yaml").read_text()
 
-    def test_it_keeps_what_is_signed_for_its_owner_alone(self) -> None:
+    def test_a_signed_delivery_is_kept_for_its_owner_alone(self) -> None:
         self.assertEqual("", self.send())
         self.assertEqual("first", self.kept())
         mode = (self.directory / f"{UUID}.yaml").stat().st_mode
@@ -130,7 +130,7 @@ class ReceiverTest(base.BaseTestCase):
         self.assertEqual("", self.send(text="again"))
         self.assertEqual("first", self.kept())
 
-    def test_it_knows_what_it_has_had_after_a_restart(self) -> None:
+    def test_a_restarted_receiver_knows_former_deliveries(self) -> None:
         self.send()
         self.serve([KEY])
         self.assertEqual("", self.send(text="again"))
@@ -175,7 +175,7 @@ class ReceiverTest(base.BaseTestCase):
             found = self.send(now=time.time() + seconds)
             self.assertEqual(answer, found, str(seconds))
 
-    def test_what_is_no_delivery_is_refused(self) -> None:
+    def test_an_invalid_delivery_is_refused(self) -> None:
         bodies: list[dict[str, Any]] = [
             {"cluster_uuid": "../../etc/passwd"},
             {"delivery_id": "kc_9"},
@@ -185,7 +185,7 @@ class ReceiverTest(base.BaseTestCase):
         for body in bodies:
             self.assertEqual("400", self.send(**body), str(body))
 
-    def test_what_is_too_long_is_refused_unread(self) -> None:
+    def test_a_long_body_is_refused_unread(self) -> None:
         context = ssl.create_default_context(cafile=str(self.ca))
         asking = client.HTTPSConnection(
             "127.0.0.1", self.port, timeout=30, context=context

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""``cluster apply`` of a chart, values files or labels."""
+
 from __future__ import annotations
 
 import io
@@ -99,7 +101,7 @@ class RolloutCommandTest(rolling.RolloutTestCase):
             self.line(*order, "--allow-replacement"),
         )
 
-    def test_one_that_was_begun_before_is_waited_for(self) -> None:
+    def test_an_earlier_rollout_is_waited_for(self) -> None:
         self.all.write_text(rolling.ADDON)
         self.roll_out()
         detail = "changed already, not complete yet"
@@ -108,14 +110,14 @@ class RolloutCommandTest(rolling.RolloutTestCase):
         self.assertEqual((0, "changed", detail), self.line(*order, "--apply"))
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_what_helm_leaves_is_told_and_waited_for(self) -> None:
+    def test_a_rollout_that_helm_left_is_shown_and_waited_for(self) -> None:
         self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE]
         self.all.write_text(rolling.ADDON)
         code, result, _ = self.line("web", "--values-files", "--apply")
         self.assertEqual((0, "changed"), (code, result))
         self.assertIn("web: helm ", self.err.getvalue())
 
-    def test_one_that_fails_has_its_reason(self) -> None:
+    def test_a_failed_rollout_shows_its_reason(self) -> None:
         self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
         self.all.write_text(rolling.ADDON)
         self.assertEqual(
@@ -128,7 +130,7 @@ class RolloutCommandTest(rolling.RolloutTestCase):
             self.line("web", "--values-files", "--apply"),
         )
 
-    def test_nothing_ordered(self) -> None:
+    def test_a_command_without_a_change_is_refused(self) -> None:
         for words in (("--all",), ("web", "--chart-version", "")):
             error = self.assertRaises(errors.InvalidInput, self.run_it, *words)
             self.assertEqual(

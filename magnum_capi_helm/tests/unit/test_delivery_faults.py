@@ -144,7 +144,9 @@ class HinderedTest(delivery_case.DeliveryCase):
         self.assertEqual(1, len(self.receiver.received))
         self.assertEqual([], self.warnings())
 
-    def test_nothing_is_written_while_it_is_frozen(self) -> None:
+    def test_a_delivery_waits_while_the_management_cluster_is_frozen(
+        self,
+    ) -> None:
         self.complete()
         anchor = self.plane.runtime().maintenance
         anchor.freeze("etcd moves", "op@host", time.time())

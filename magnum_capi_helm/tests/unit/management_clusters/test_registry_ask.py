@@ -40,7 +40,7 @@ class AskTest(base.BaseTestCase):
         self.assertEqual(self.planes["a"].management.identity(), found["a"])
         self.assertIsInstance(found["b"], errors.ManagementUnreachable)
 
-    def test_one_that_did_not_answer_is_not_asked_for_five_seconds(
+    def test_a_silent_management_cluster_is_not_asked_for_five_seconds(
         self,
     ) -> None:
         self.planes["b"].management.unreachable()
@@ -53,7 +53,9 @@ class AskTest(base.BaseTestCase):
         self.clock.advance(6)
         self.assertIsInstance(registry.ask(["b"], identity.read)["b"], str)
 
-    def test_one_that_refused_is_asked_again_at_once(self) -> None:
+    def test_a_refusing_management_cluster_is_asked_again_at_once(
+        self,
+    ) -> None:
         self.planes["b"].management.fail(errors.ManagementError("no"))
         for _ in range(2):
             found = registry.ask(["b"], identity.read)
@@ -61,7 +63,7 @@ class AskTest(base.BaseTestCase):
         self.planes["b"].management.recover()
         self.assertIsInstance(registry.ask(["b"], identity.read)["b"], str)
 
-    def test_they_are_asked_at_the_same_time(self) -> None:
+    def test_management_clusters_are_asked_at_the_same_time(self) -> None:
         both = threading.Barrier(2, timeout=30)
         found = registry.ask(["a", "b"], lambda _: both.wait() >= 0)
         self.assertEqual({"a": True, "b": True}, found)

@@ -13,7 +13,7 @@ import re
 
 from oslotest import base
 
-_ROOT = pathlib.Path(__file__).parents[4]
+_ROOT = pathlib.Path(__file__).parents[3]
 _SOURCE = _ROOT / "doc" / "source"
 _URL = re.compile(
     r"https://docs\.openstack\.org/magnum-capi-helm/latest/"

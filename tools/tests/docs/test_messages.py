@@ -9,9 +9,9 @@ import re
 
 from oslotest import base
 
-from magnum_capi_helm.tests.unit.docs import quotations
+from tools.tests.docs import quotations
 
-_SOURCE = pathlib.Path(__file__).parents[4] / "doc" / "source"
+_SOURCE = pathlib.Path(__file__).parents[3] / "doc" / "source"
 _LITERAL = re.compile(r"``(.+?)``", flags=re.DOTALL)
 #: What stands left of what to do about it.
 _ROW = re.compile(r"^   \* - (.*?)\n     - ", re.MULTILINE | re.DOTALL)

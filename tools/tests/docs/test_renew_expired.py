@@ -14,7 +14,7 @@ from oslotest import base
 import yaml
 
 _SCRIPT = (
-    pathlib.Path(__file__).parents[4]
+    pathlib.Path(__file__).parents[3]
     / "samples"
     / "renew-expired-certificates.sh"
 )

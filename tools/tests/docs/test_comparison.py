@@ -16,7 +16,7 @@ from magnum_capi_helm import features
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.tests.unit.features import rows
 
-_ROOT = pathlib.Path(__file__).parents[4]
+_ROOT = pathlib.Path(__file__).parents[3]
 _TABLE = _ROOT / "doc" / "source" / "reference" / "comparison.csv"
 _TESTS = _ROOT / "magnum_capi_helm" / "tests"
 #: Feature without a label -> its test, below ``magnum_capi_helm/tests``.

@@ -11,7 +11,7 @@ from oslotest import base
 
 from magnum_capi_helm.tests import folders
 
-_SOURCE = pathlib.Path(__file__).parents[4] / "doc" / "source"
+_SOURCE = pathlib.Path(__file__).parents[3] / "doc" / "source"
 #: Bytes: who reads on a slow line waits for them, and git keeps each for ever.
 _LARGEST = 100_000
 _TEXT = re.compile(r'<text x="(\d+)" y="(\d+)"[^>]*>(\w+)</text>')
@@ -42,7 +42,7 @@ class PicturesTest(base.BaseTestCase):
             {name: size for name, size in sizes.items() if size > _LARGEST},
         )
 
-    def test_who_does_not_see_it_is_told_what_it_shows(self) -> None:
+    def test_each_picture_has_an_alternative_text(self) -> None:
         silent = [
             path.name
             for path, options in _shown().items()

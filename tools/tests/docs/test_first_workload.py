@@ -11,7 +11,7 @@ from typing import Any
 from oslotest import base
 import yaml
 
-_ROOT = pathlib.Path(__file__).parents[4]
+_ROOT = pathlib.Path(__file__).parents[3]
 _PAGE = _ROOT / "doc" / "source" / "user" / "quickstart.rst"
 _SAMPLE = _ROOT / "samples" / "first-workload.yaml"
 

@@ -19,14 +19,14 @@ from magnum_capi_helm.cli import main
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit import test_driver_legacy
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 
-RELEASE = test_legacy.RELEASE
+RELEASE = test_driver_legacy.RELEASE
 IMAGE = cluster_spec.Image("i-30", "ubuntu-1.34", "1.30.1", "ubuntu")
 
 
-class ReportCase(test_legacy.LegacyTestCase):
+class ReportCase(test_driver_legacy.LegacyTestCase):
     """Magnum's environment has 1.4.0 and not this driver."""
 
     def setUp(self) -> None:
@@ -68,7 +68,7 @@ class ReportCase(test_legacy.LegacyTestCase):
             "kubernetesVersion": "1.30.1",
             "machineImageId": "i-30",
             "machineSSHKeyName": "mine",
-            "cloudCredentialsSecretName": test_legacy.CREDENTIALS,
+            "cloudCredentialsSecretName": test_driver_legacy.CREDENTIALS,
             "apiServer": {"loadBalancerProvider": "amphora"},
             "clusterNetworking": {
                 "internalNetwork": {"nodeCidr": "10.0.0.0/24"}
@@ -95,7 +95,9 @@ class ReportCase(test_legacy.LegacyTestCase):
     def write_secrets(self) -> None:
         """1.4.0's Secrets, with certificates that last."""
         super().write_secrets()
-        clouds = self.secret(test_legacy.CREDENTIALS)["data"]["clouds.yaml"]
+        clouds = self.secret(test_driver_legacy.CREDENTIALS)["data"][
+            "clouds.yaml"
+        ]
         text = base64.b64decode(clouds).replace(b"s3cr3t", b"s3cret")
         clouds = base64.b64encode(text).decode()
         self.change_secret("cloud-credentials", {"clouds.yaml": clouds})

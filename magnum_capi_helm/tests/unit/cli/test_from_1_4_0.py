@@ -13,11 +13,11 @@ from magnum_capi_helm.cli import check
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit import test_driver_legacy
 from magnum_capi_helm.tests.unit.cli import legacy_reports
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 
-RELEASE = test_legacy.RELEASE
+RELEASE = test_driver_legacy.RELEASE
 
 
 class FromOldVersionTest(legacy_reports.ReportCase):
@@ -25,7 +25,7 @@ class FromOldVersionTest(legacy_reports.ReportCase):
         super().setUp()
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.file = folder / "magnum.conf"
-        self.set_chart(test_legacy.CHART)
+        self.set_chart(test_driver_legacy.CHART)
 
     def set_chart(self, version: str) -> None:
         """Write the operator's option into a configuration file."""
@@ -51,7 +51,12 @@ class FromOldVersionTest(legacy_reports.ReportCase):
             [each["Check"] for each in self.lines],
         )
         detail = self.lines[2]["Detail"]
-        for part in ("web", base.UUID, "CREATE_COMPLETE", test_legacy.CHART):
+        for part in (
+            "web",
+            base.UUID,
+            "CREATE_COMPLETE",
+            test_driver_legacy.CHART,
+        ):
             self.assertIn(part, detail)
 
     def test_only_the_clusters_of_a_project(self) -> None:

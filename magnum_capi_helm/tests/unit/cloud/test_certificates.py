@@ -288,7 +288,9 @@ class BrokenStoreTest(base.FlowTestCase):
         self.poll()
         self.assertRaises(exception.ClusterNotFound, self.row)
 
-    def test_nor_is_one_forgotten_that_was_never_made(self) -> None:
+    def test_a_broken_store_delays_a_deletion_without_certificates(
+        self,
+    ) -> None:
         self.saved()
         store = self.broken(ka_exceptions.ConnectFailure("no route"))
         self.delete()

@@ -21,26 +21,26 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     ),
     "B2 a nodegroup that is being deleted comes back": (
         f"{_LIFECYCLE}.test_nodegroups_deletion.DeleteTest."
-        "test_it_does_not_come_back_with_a_resize_of_another",
-        f"{_LIFECYCLE}.test_legacy_oddities.OddGroupTest."
-        "test_it_is_deleted_and_does_not_come_back",
+        "test_a_deleted_group_stays_away_after_a_resize_of_another",
+        "unit.test_driver_legacy_oddities.OddGroupTest."
+        "test_a_deleted_legacy_group_does_not_come_back",
     ),
     "B3 of two changes at once the older one wins": (
         f"{_LIFECYCLE}.test_nodegroups_pending.UnfinishedAddTest."
         "test_two_adds_at_once_both_succeed",
-        f"{_LIFECYCLE}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resize.ResizeTest."
         "test_two_resizes_at_once_end_at_the_last_one",
     ),
     "B3 a busy release fails the operation": (
-        f"{_LIFECYCLE}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resize.ResizeTest."
         "test_a_busy_lease_does_not_fail_it",
     ),
     "B3 a helm that died leaves the release pending for ever": (
-        f"{_LIFECYCLE}.test_polling_apply.ApplyTest."
+        f"{_LIFECYCLE}.test_poll_status_apply.ApplyTest."
         "test_a_pending_upgrade_is_given_up_and_applied_again",
     ),
     "B4 complete before the controllers have looked": (
-        f"{_LIFECYCLE}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_poll_status.ProgressTest."
         "test_a_spec_that_no_controller_has_seen_is_not_complete",
         "unit.status.test_cluster.StaleClusterTest."
         "test_a_cluster_of_a_stale_generation_is_not_available",
@@ -49,30 +49,30 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "unit.status.test_cluster.NewConditionsTest."
         "test_a_group_that_moves_is_not_done_whatever_it_counts",
         f"{_LIFECYCLE}.test_upgrade.WholeTest."
-        "test_it_is_not_complete_while_status_is_that_of_before",
+        "test_an_upgrade_is_not_complete_by_a_former_status",
     ),
     "B5 an update of the node count is complete at once": (
-        f"{_LIFECYCLE}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resize.ResizeTest."
         "test_an_update_of_the_node_count_is_a_resize",
-        f"{_LIFECYCLE}.test_resizing.ResizeTest."
-        "test_it_is_in_progress_until_the_machines_are_there",
+        f"{_LIFECYCLE}.test_resize.ResizeTest."
+        "test_a_resize_is_in_progress_until_its_machines_are_ready",
     ),
     "B6 an addon that fails once fails the cluster for good": (
-        f"{_LIFECYCLE}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_poll_status.ProgressTest."
         "test_a_failed_addon_is_named_until_it_recovers",
-        f"{_LIFECYCLE}.test_health.RecoveryTest.test_a_failed_create_recovers",
+        f"{_LIFECYCLE}.test_poll_health.RecoveryTest.test_a_failed_create_recovers",
     ),
     "B7 no reason in words": (
-        f"{_LIFECYCLE}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_poll_status.ProgressTest."
         "test_a_machine_without_a_host_is_named_with_its_reason",
         "unit.database.test_status_writer.SaveTest."
         "test_failed_tells_each_group_its_own_reason",
     ),
     "B8 in progress for ever": (
-        f"{_LIFECYCLE}.test_polling_timeout.TimeoutTest."
+        f"{_LIFECYCLE}.test_poll_status_timeout.TimeoutTest."
         "test_an_overdue_create_fails_with_the_lowest_reason",
-        f"{_LIFECYCLE}.test_polling_timeout.TimeoutTest.test_an_overdue_update_fails",
-        f"{_LIFECYCLE}.test_polling_timeout.TimeoutTest."
+        f"{_LIFECYCLE}.test_poll_status_timeout.TimeoutTest.test_an_overdue_update_fails",
+        f"{_LIFECYCLE}.test_poll_status_timeout.TimeoutTest."
         "test_a_create_that_is_ready_too_late_is_complete",
     ),
     "B9 nobody looks which versions an upgrade leads to": (
@@ -88,16 +88,16 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_webhook_that_refuses",
     ),
     "B10 another default moves the chart of a living cluster": (
-        f"{_LIFECYCLE}.test_polling_apply.ApplyTest."
+        f"{_LIFECYCLE}.test_poll_status_apply.ApplyTest."
         "test_a_changed_default_reaches_no_cluster_by_a_resize",
-        f"{_LIFECYCLE}.test_legacy.LegacyTest."
+        "unit.test_driver_legacy.LegacyTest."
         "test_a_resize_keeps_its_chart_and_its_values",
         "unit.chart.test_upgrade_rules.RulesTest.test_versions_of_the_chart",
     ),
     "B11 a credential is leaked when Keystone fails at the deletion": (
-        f"{_LIFECYCLE}.test_deletion_hindered.HinderedDeleteTest."
-        "test_for_keystone_that_refuses",
-        f"{_LIFECYCLE}.test_deletion.DeleteTest.test_things_go_in_order",
+        f"{_LIFECYCLE}.test_delete_hindered.HinderedDeleteTest."
+        "test_a_deletion_waits_for_a_refusing_keystone",
+        f"{_LIFECYCLE}.test_delete.DeleteTest.test_things_go_in_order",
     ),
     "B11 a credential is looked for at the wrong user": (
         f"{_CREDENTIALS}.test_rotation.RotateTest."
@@ -112,7 +112,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_without_a_reloader_people_need_longer",
     ),
     "B11 a credential has the role admin": (
-        f"{_LIFECYCLE}.test_creation.CreateTest."
+        f"{_LIFECYCLE}.test_create.CreateTest."
         "test_the_credential_is_the_users_own_and_never_admin",
     ),
     "B11 machines get an address of Keystone that they don't reach": (
@@ -127,7 +127,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_zero_is_sent_to_charts_that_can_do_it",
     ),
     "B13 the count that the autoscaler chose is not shown": (
-        f"{_LIFECYCLE}.test_autoscaled.FollowTest."
+        f"{_LIFECYCLE}.test_autoscaler_counts.FollowTest."
         "test_the_count_follows_the_autoscaler",
     ),
     "B13 one autoscaler for all versions of Kubernetes": (
@@ -139,13 +139,13 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_names_that_1_4_0_took_for_one_are_two_groups",
     ),
     "B14 a name that nobody checked fails in helm": (
-        f"{_LIFECYCLE}.test_bad_inputs.NamesTest."
+        f"{_LIFECYCLE}.test_create_bad_inputs.NamesTest."
         "test_any_name_of_a_cluster_gives_a_valid_release",
-        f"{_LIFECYCLE}.test_bad_inputs.NamesTest."
+        f"{_LIFECYCLE}.test_create_bad_inputs.NamesTest."
         "test_any_name_of_a_nodegroup_gives_a_valid_group",
     ),
     "B15 a label with a wrong value is changed and not refused": (
-        f"{_LIFECYCLE}.test_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type",
+        f"{_LIFECYCLE}.test_create_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type",
         "unit.model.test_labels.ParseTest."
         "test_an_error_has_label_value_and_what_is_allowed",
     ),
@@ -164,12 +164,12 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_cloud_without_any_type_has_no_class",
     ),
     "B17 a flavor that is not there has too little memory": (
-        f"{_LIFECYCLE}.test_creation_refusals.RefusedCreateTest.test_an_unknown_flavor",
-        f"{_LIFECYCLE}.test_creation_refusals.RefusedCreateTest."
+        f"{_LIFECYCLE}.test_create_refusals.RefusedCreateTest.test_an_unknown_flavor",
+        f"{_LIFECYCLE}.test_create_refusals.RefusedCreateTest."
         "test_a_flavor_that_is_too_small",
     ),
     "B17 an image that is gone is a crash": (
-        f"{_LIFECYCLE}.test_creation_refusals.RefusedCreateTest.test_an_image_that_is_gone",
+        f"{_LIFECYCLE}.test_create_refusals.RefusedCreateTest.test_an_image_that_is_gone",
     ),
     "B17 a condition that is well when false reads as an illness": (
         "unit.status.test_health.HealthTest.test_status_and_reason",
@@ -199,7 +199,7 @@ PACE: dict[str, tuple[str, ...]] = {
         "test_no_cause_has_the_output_of_helm",
     ),
     "P3 each poll connects anew, and asks for each object": (
-        f"{_LIFECYCLE}.test_polling.CostTest."
+        f"{_LIFECYCLE}.test_poll_status.CostTest."
         "test_a_poll_takes_at_most_eight_requests_and_saves_nothing",
         "unit.kubernetes.test_client_threads.ThreadsTest."
         "test_all_threads_share_one_connection",
@@ -219,7 +219,7 @@ PACE: dict[str, tuple[str, ...]] = {
         f"{_CLOUD}.test_catalogue.CloudTest.test_flavors_are_asked_for_once",
         "unit.resolve.test_network.GivenTest."
         "test_extra_networks_are_asked_for_once",
-        f"{_LIFECYCLE}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resize.ResizeTest."
         "test_no_question_goes_to_openstack",
     ),
 }

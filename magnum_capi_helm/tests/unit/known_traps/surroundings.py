@@ -48,7 +48,7 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_each_chart_version_has_its_place_for_name_servers",
     ),
     "C9 no addon is there yet, so all are deployed": (
-        f"{_LIFECYCLE}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_poll_status.ProgressTest."
         "test_an_addon_of_the_manifest_that_does_not_exist_yet_is_waited_for",
     ),
     "C10 a HelmChartProxy has no phase, and is waited for for ever": (
@@ -81,8 +81,8 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "test_a_group_that_is_changed_does_not_bring_it_back",
     ),
     "M2 a failed cluster is not polled any more": (
-        f"{_LIFECYCLE}.test_health.RecoveryTest.test_a_failed_create_recovers",
-        f"{_LIFECYCLE}.test_health.RecoveryTest.test_a_refused_update_recovers",
+        f"{_LIFECYCLE}.test_poll_health.RecoveryTest.test_a_failed_create_recovers",
+        f"{_LIFECYCLE}.test_poll_health.RecoveryTest.test_a_refused_update_recovers",
     ),
     "M3 a refused rotation of the CA loses the references": (
         f"{_LIFECYCLE}.test_rotate_ca.RefusalTest."
@@ -95,19 +95,19 @@ MAGNUM: dict[str, tuple[str, ...]] = {
     "M5 a poll between two steps of a request": (
         f"{_LIFECYCLE}.test_nodegroups_pending.UnfinishedAddTest."
         "test_a_poll_between_two_steps_does_not_end_the_polls",
-        f"{_LIFECYCLE}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_poll_status.ProgressTest."
         "test_another_fingerprint_is_not_complete",
     ),
     "M6 two polls at once, on two hosts": (
-        f"{_LIFECYCLE}.test_polling.LeaseTest."
+        f"{_LIFECYCLE}.test_poll_status.LeaseTest."
         "test_a_held_lease_gives_no_verdict_and_no_warning",
-        f"{_LIFECYCLE}.test_deletion_hindered.HinderedDeleteTest."
-        "test_for_another_conductor_at_work",
+        f"{_LIFECYCLE}.test_delete_hindered.HinderedDeleteTest."
+        "test_a_deletion_waits_for_another_conductor_at_work",
     ),
     "M7 a create that ended half way": (
         "unit.known_traps.test_traps.HalfMadeTest."
         "test_a_cluster_without_workers_is_deleted",
-        f"{_LIFECYCLE}.test_deletion.DeleteTest."
+        f"{_LIFECYCLE}.test_delete.DeleteTest."
         "test_without_a_release_no_management_cluster_is_needed",
     ),
     "M9 an admin's context finds nothing": (
@@ -117,19 +117,19 @@ MAGNUM: dict[str, tuple[str, ...]] = {
     "M10 names and labels are free text": (
         "unit.model.test_names_properties.NamesTest."
         "test_every_name_is_valid_and_nothing_is_cut",
-        f"{_LIFECYCLE}.test_bad_inputs.ClusterTest."
+        f"{_LIFECYCLE}.test_create_bad_inputs.ClusterTest."
         "test_text_that_is_more_than_text",
     ),
     "M11 labels are strings": (
         "unit.model.test_labels.ParseTest.test_a_value_has_the_type_of_its_label",
     ),
     "M13 users read texts of exceptions": (
-        f"{_LIFECYCLE}.test_driver.FaultTest.test_no_secret_is_told_or_logged",
+        "unit.test_driver.FaultTest.test_no_secret_is_told_or_logged",
         "unit.operations.test_magnum_errors.TranslatedTest."
         "test_users_see_no_trace_of_what_was_behind_it",
     ),
     "M14 another driver serves the same images": (
-        f"{_LIFECYCLE}.test_driver.DriverTest.test_magnum_loads_it_by_its_name",
+        "unit.test_driver.DriverTest.test_magnum_loads_it_by_its_name",
     ),
     "M15 rollback arrives as the scale manager": (
         f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest.test_magnums_rollback",
@@ -140,8 +140,8 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "test_every_release_leaves_room_for_what_the_chart_appends",
     ),
     "M18 nobody resumes what a conductor began": (
-        f"{_LIFECYCLE}.test_creation_interrupted.InterruptedCreateTest."
-        "test_killed_after_the_intent_the_poll_installs",
+        f"{_LIFECYCLE}.test_create_interrupted.InterruptedCreateTest."
+        "test_a_poll_installs_a_create_killed_after_the_intent",
         f"{_LIFECYCLE}.test_nodegroups_pending.UnfinishedAddTest."
         "test_the_conductor_dies_once_the_group_is_parked",
     ),

@@ -144,7 +144,7 @@ class ReadTest(base.BaseTestCase):
         before = self.maintenance.read().before
         self.assertEqual((20, 50.0), (len(before), before[0][0]))
 
-    def test_by_hand_is_ended_and_not_remembered(self) -> None:
+    def test_a_freeze_by_hand_is_ended_and_not_remembered(self) -> None:
         self.management.patch(
             kinds.NAMESPACE,
             "",

@@ -68,7 +68,9 @@ class AddTest(base.NodegroupTestCase):
         self.add("gpu")
         self.assertIn("gpu", self.names())
 
-    def test_it_is_in_progress_until_its_machines_are_there(self) -> None:
+    def test_a_nodegroup_is_in_progress_until_its_machines_are_ready(
+        self,
+    ) -> None:
         self.add("gpu", node_count=2)
         self.poll()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
@@ -90,7 +92,7 @@ class AddTest(base.NodegroupTestCase):
         self.assertIn("No valid host", self.groups()["gpu"].status_reason)
         self.assertIn("nodegroup gpu", self.row().status_reason)
 
-    def test_it_is_resized_like_any_other(self) -> None:
+    def test_a_new_nodegroup_is_resized(self) -> None:
         self.add("gpu")
         self.settle()
         for count in (0, 3):
@@ -100,7 +102,7 @@ class AddTest(base.NodegroupTestCase):
             self.assertEqual(count, self.replicas("gpu"))
         self.assertEqual(2, self.replicas())
 
-    def test_nothing_is_parked_once_it_is_applied(self) -> None:
+    def test_an_applied_nodegroup_leaves_no_parked_request(self) -> None:
         self.add("gpu")
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 

@@ -52,7 +52,7 @@ class DeleteTest(base.NodegroupTestCase):
         )
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
 
-    def test_what_helm_could_not_delete_is_deleted_by_a_poll(self) -> None:
+    def test_a_poll_deletes_a_group_that_helm_left(self) -> None:
         self.helm.outcomes = [helm.Outcome.LEFT]
         self.remove("gpu")
         runs = len(self.helm.upgrades)
@@ -67,12 +67,14 @@ class DeleteTest(base.NodegroupTestCase):
         self.assertNotIn("gpu", self.groups())
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_it_does_not_come_back_with_a_resize_of_another(self) -> None:
+    def test_a_deleted_group_stays_away_after_a_resize_of_another(
+        self,
+    ) -> None:
         self.remove("gpu")
         self.resize(3)
         self.assertEqual(["default-worker"], self.names())
 
-    def test_it_does_not_come_back_with_a_resize_of_its_own(self) -> None:
+    def test_a_deleted_group_stays_away_after_its_own_resize(self) -> None:
         stale = self.groups()["gpu"]
         self.remove("gpu")
         self.handler.cluster_resize(self.context, self.row(), 3, [], stale)
@@ -84,7 +86,7 @@ class DeleteTest(base.NodegroupTestCase):
         self.assertNotIn("gpu", self.groups())
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_it_does_not_come_back_with_an_update(self) -> None:
+    def test_a_deleted_group_stays_away_after_its_update(self) -> None:
         stale = self.groups()["gpu"]
         self.remove("gpu")
         stale.node_labels = {"a": "b"}
@@ -160,7 +162,7 @@ class DeleteTest(base.NodegroupTestCase):
         self.settle()
         self.assertNotIn("gpu", self.groups())
 
-    def test_one_that_takes_too_long_does_not_come_back(self) -> None:
+    def test_an_overdue_deletion_does_not_bring_the_group_back(self) -> None:
         self.remove("gpu")
         self.capi.settle()
         conf.CONF.set_override("operation_timeout", 1, "capi_helm")

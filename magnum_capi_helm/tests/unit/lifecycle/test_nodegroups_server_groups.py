@@ -32,9 +32,7 @@ class ServerGroupTest(base.NodegroupTestCase):
             fixtures.MockPatchObject(server_groups, name, **options)
         ).mock
 
-    def test_it_is_made_with_the_users_eyes_and_goes_with_the_group(
-        self,
-    ) -> None:
+    def test_a_server_group_comes_and_goes_with_its_nodegroup(self) -> None:
         self.add("gpu", labels=self.LABELS)
         self.assertEqual("sg-1", self.node_groups()[-1]["serverGroupId"])
         self.assertEqual({"gpu": "anti-affinity"}, self.ensure.call_args[0][4])

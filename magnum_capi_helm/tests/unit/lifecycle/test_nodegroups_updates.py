@@ -125,7 +125,7 @@ class UpdateTest(UpdateTestCase):
         self.change("gpu", node_labels={"tier": "gpu"})
         self.assertEqual(asked, self.openstack.mocker.call_count)
 
-    def test_nothing_stays_parked(self) -> None:
+    def test_an_applied_update_leaves_no_parked_request(self) -> None:
         self.change("gpu", node_labels={"tier": "gpu"})
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
@@ -235,7 +235,7 @@ class AutoscaledTest(UpdateTestCase):
         self.settle()
         self.assertEqual(4, self.replicas("gpu"))
 
-    def test_it_is_deleted_like_any_other(self) -> None:
+    def test_an_autoscaled_nodegroup_is_deleted(self) -> None:
         self.remove("gpu")
         self.capi.remove_group("gpu")
         self.settle()

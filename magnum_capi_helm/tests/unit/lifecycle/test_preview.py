@@ -69,7 +69,7 @@ class PreviewTest(base.FlowTestCase):
         )
         self.assertIn("Cluster", [each["kind"] for each in objects])
 
-    def test_nothing_differs_in_a_settled_cluster(self) -> None:
+    def test_a_settled_cluster_has_no_difference(self) -> None:
         self.complete()
         self.assertEqual([], self.diff("web"))
         self.assertEqual(
@@ -120,7 +120,7 @@ class PreviewTest(base.FlowTestCase):
             str(error),
         )
 
-    def test_what_is_not_there_is_said_in_one_line(self) -> None:
+    def test_an_absent_cluster_or_template_is_named(self) -> None:
         for argv, text in (
             (("nonesuch",), "cluster nonesuch not found: choose one of"),
             (("web", "--template", "gone"), "cluster template gone not found"),

@@ -70,7 +70,7 @@ class RollbackTest(upgrading.UpgradeTestCase):
         self.back()
         self.assertEqual(4, self.replicas())
 
-    def test_nothing_to_go_back_to(self) -> None:
+    def test_a_resize_leaves_nothing_to_go_back_to(self) -> None:
         self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
         self.resize(3)
         self.poll()

@@ -43,7 +43,7 @@ class ValuesTest(rolling.RolloutTestCase):
         before[0]["status"] = "UPDATE_COMPLETE"
         self.assertEqual(before, self.snapshot())
 
-    def test_what_differs_is_counted(self) -> None:
+    def test_a_plan_lists_the_changed_objects(self) -> None:
         self.all.write_text(rolling.ADDON)
         name = f"{base.RELEASE}-ccm-openstack"
         self.assertEqual(
@@ -66,7 +66,7 @@ class ValuesTest(rolling.RolloutTestCase):
         self.assertEqual(upgrades, len(self.helm.upgrades))
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_what_files_say_no_more_stays_until_an_upgrade(self) -> None:
+    def test_a_dropped_value_stays_until_an_upgrade(self) -> None:
         self.all.write_text(rolling.ADDON)
         self.rolled_out()
         self.all.write_text("etcd: {extraArgs: {v: '3'}}\n")
@@ -87,7 +87,7 @@ class ValuesTest(rolling.RolloutTestCase):
             {"magnum.openstack.org/values-profiles": "gpu,big"}, shown
         )
 
-    def test_what_is_frozen_is_left_as_it_is(self) -> None:
+    def test_a_protected_field_stays(self) -> None:
         self.all.write_text("kubeNetwork: {serviceDomain: other}\n")
         self.assertEqual(rollout.Plan(rolling.OLD), self.look())
 
@@ -113,7 +113,7 @@ class ValuesTest(rolling.RolloutTestCase):
 class MachinesTest(rolling.RolloutTestCase):
     """What replaces machines has to be ordered as such."""
 
-    def test_it_is_refused_with_the_groups(self) -> None:
+    def test_a_replacement_is_refused_with_its_groups(self) -> None:
         self.all.write_text(rolling.MACHINES)
         self.assertEqual(
             "machines would be replaced, in control-plane (1): "
@@ -121,7 +121,7 @@ class MachinesTest(rolling.RolloutTestCase):
             self.no(),
         )
 
-    def test_it_is_done_when_that_is_ordered(self) -> None:
+    def test_an_ordered_replacement_is_applied(self) -> None:
         self.all.write_text(rolling.MACHINES)
         self.rolled_out(files=True, replacing=True)
         own = self.told()["controlPlane"]["kubeadmConfigSpec"]
@@ -131,7 +131,7 @@ class MachinesTest(rolling.RolloutTestCase):
 class CountedTest(rolling.RolloutTestCase):
     """The rows want the same before and after."""
 
-    def test_it_is_complete_only_when_the_release_has_it(self) -> None:
+    def test_a_rollout_is_complete_once_the_release_has_it(self) -> None:
         self.all.write_text(rolling.ADDON)
         self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE] * 2
         self.roll_out()

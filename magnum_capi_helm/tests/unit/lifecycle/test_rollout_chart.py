@@ -9,15 +9,15 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.tests.unit import test_driver_legacy
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
-from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 
 
 class ChartTest(rolling.RolloutTestCase):
     """Another version of the chart, with the values of today."""
 
-    def test_it_reaches_the_release_with_the_same_values(self) -> None:
+    def test_another_chart_gets_the_same_values(self) -> None:
         before = self.told()
         self.all.write_text(rolling.ADDON)
         self.rolled_out(chart=rolling.NEW)
@@ -110,7 +110,7 @@ class OldChartTest(rolling.RolloutTestCase):
         self.assertIsNotNone(self.look(chart="0.15.0").desired)
 
 
-class LegacyTest(test_legacy.LegacyTestCase):
+class LegacyTest(test_driver_legacy.LegacyTestCase):
     """A cluster of 1.4.0, of which nothing but its release is known."""
 
     def test_its_values_stay(self) -> None:

@@ -12,7 +12,7 @@ from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import test_autoscaled
+from magnum_capi_helm.tests.unit.lifecycle import test_autoscaler_counts
 
 
 class HibernationTestCase(base.FlowTestCase):
@@ -118,7 +118,7 @@ class AutoscaledTest(HibernationTestCase):
 
     def setUp(self) -> None:
         base.FlowTestCase.setUp(self)
-        self.complete(labels=dict(test_autoscaled.SCALED))
+        self.complete(labels=dict(test_autoscaler_counts.SCALED))
         self.server.patch(
             kinds.MACHINE_DEPLOYMENT,
             base.NAMESPACE,

@@ -86,14 +86,14 @@ class LabelsTest(rolling.RolloutTestCase):
         self.rolled_out(labels={"cert_manager_enabled": None})
         self.assertFalse(self.as_project)
 
-    def test_one_label_changes_one_value_and_no_machine(self) -> None:
+    def test_a_label_changes_one_value_and_no_machine(self) -> None:
         for name, text, path, value in _IN_PLACE:
             self.rolled_out(labels={name: text})
             self.assertEqual(value, topic.value_at(self.told(), path), name)
         kept = self.kept().labels
         self.assertEqual({name: text for name, text, _, _ in _IN_PLACE}, kept)
 
-    def test_nothing_else_comes_with_it(self) -> None:
+    def test_a_label_changes_no_other_value(self) -> None:
         before = self.told()
         self.all.write_text(rolling.MACHINES)
         self.rolled_out(labels={"auto_healing_max_unhealthy": "20%"})
@@ -116,7 +116,7 @@ class LabelsTest(rolling.RolloutTestCase):
         self.assertEqual(before, self.told())
         self.assertEqual({}, self.kept().labels)
 
-    def test_it_outlives_an_upgrade(self) -> None:
+    def test_a_label_outlives_an_upgrade(self) -> None:
         self.rolled_out(labels={"cert_manager_enabled": "true"})
         self.upgrade(self.row().cluster_template)
         addons = self.told()["addons"]

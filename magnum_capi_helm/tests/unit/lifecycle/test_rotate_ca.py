@@ -36,7 +36,7 @@ from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rows
-from magnum_capi_helm.tests.unit.lifecycle import test_replacement
+from magnum_capi_helm.tests.unit.operations import test_template_guard_builds
 
 #: Trusted and signing CAs of the Secrets, and machines that are replaced.
 _STEPS = (
@@ -485,7 +485,9 @@ class RefusalTest(RotationTestCase):
         self.assert_refused(f"the Secret {name} has no certificate and key")
 
     def test_a_chart_whose_build_would_replace_workers(self) -> None:
-        test_replacement.put_build(self.helm, test_replacement.WORKERS)
+        test_template_guard_builds.put_build(
+            self.helm, test_template_guard_builds.WORKERS
+        )
         self.assert_refused("would replace machines")
 
     def test_a_lease_that_another_conductor_holds(self) -> None:

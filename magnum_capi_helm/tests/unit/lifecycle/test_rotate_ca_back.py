@@ -107,7 +107,7 @@ class UnansweredTest(RotationBackTestCase):
         self.assertEqual(self.references, rows.references(self.row()))
         self.assertNotIn(ca_rotation.Rotation.KEY, self.intent_keys())
 
-    def test_one_that_can_not_be_taken_back_goes_on(self) -> None:
+    def test_a_rotation_that_cannot_be_taken_back_goes_on(self) -> None:
         """The management cluster stores it, and does not answer any more."""
         patch, lost = self.management.patch, errors.ManagementUnreachable("")
 

@@ -185,19 +185,19 @@ class EndedTest(StoredTestCase):
         operation = operations.Operation(self.admin, self.row(), runtime.get())
         rollback.rollback(operation)
 
-    def test_one_that_is_complete(self) -> None:
+    def test_a_copy_of_a_complete_rotation_is_dropped(self) -> None:
         copy = self.copy()
         self.assert_ends()
         self.assert_dropped(copy)
 
-    def test_one_before_the_last(self) -> None:
+    def test_a_copy_of_an_older_rotation_is_dropped(self) -> None:
         copy = self.copy()
         self.assert_ends()
         self.rotate_ca()
         self.until_complete()
         self.assert_dropped(copy)
 
-    def test_one_that_was_taken_back(self) -> None:
+    def test_a_copy_of_a_withdrawn_rotation_is_dropped(self) -> None:
         self.rotate_ca()
         secret = self.server.get(*_INTENT)
         assert secret is not None

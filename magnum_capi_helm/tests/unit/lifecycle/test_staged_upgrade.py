@@ -22,8 +22,8 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import test_replacement
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
+from magnum_capi_helm.tests.unit.operations import test_template_guard_builds
 
 WORKER = "default-worker"
 _CLUSTER = (kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
@@ -143,7 +143,7 @@ class DisturbedTest(StepsTestCase):
         self.assertEqual(_BOTH, self.machines())
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
-    def test_it_is_rolled_back_before_the_control_plane_has_changed(
+    def test_an_upgrade_is_rolled_back_before_any_machine_changed(
         self,
     ) -> None:
         operation = operations.Operation(self.admin, self.row(), runtime.get())
@@ -190,7 +190,9 @@ class TogetherTest(upgrading.UpgradeTestCase):
     def test_a_chart_that_replaces_workers_together_with_the_control_plane(
         self,
     ) -> None:
-        test_replacement.put_build(self.helm, test_replacement.PATCHED)
+        test_template_guard_builds.put_build(
+            self.helm, test_template_guard_builds.PATCHED
+        )
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.assertNotIn(upgrade_steps.Upgrade.KEY, self.intent_keys())
         self.assertEqual(_BOTH, self.machines())

@@ -74,7 +74,7 @@ class WholeTest(upgrading.UpgradeTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
 
-    def test_it_is_not_complete_while_status_is_that_of_before(self) -> None:
+    def test_an_upgrade_is_not_complete_by_a_former_status(self) -> None:
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         for _ in range(2):
             self.poll()
@@ -195,7 +195,7 @@ class GroupTest(upgrading.UpgradeTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.settle()
 
-    def test_it_alone_is_upgraded(self) -> None:
+    def test_the_named_nodegroup_alone_is_upgraded(self) -> None:
         before = self.helm.upgrades[-1].values
         self.upgrade(self.row().cluster_template, nodegroup="mine")
         after = self.helm.upgrades[-1].values

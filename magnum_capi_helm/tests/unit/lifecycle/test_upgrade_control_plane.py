@@ -10,8 +10,8 @@ import fixtures
 
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.tests.unit.lifecycle import test_replacement
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
+from magnum_capi_helm.tests.unit.operations import test_template_guard_builds
 
 _ALONE = {"control-plane": upgrading.NEW, "default-worker": upgrading.OLD}
 _BOTH = {"control-plane": upgrading.NEW, "default-worker": upgrading.NEW}
@@ -93,7 +93,9 @@ class RefusalTest(AloneTestCase):
         )
 
     def test_a_chart_that_replaces_workers_as_well(self) -> None:
-        test_replacement.put_build(self.helm, test_replacement.PATCHED)
+        test_template_guard_builds.put_build(
+            self.helm, test_template_guard_builds.PATCHED
+        )
         self.assertEqual(
             "nodegroup: upgrade the whole cluster, without --nodegroup, since "
             "chart, labels or options change the machines of workers as well. "

@@ -68,16 +68,16 @@ class CrashTest(upgrading.UpgradeTestCase):
         self.assertEqual(1, len(images))
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
-    def test_killed_before_the_lease(self) -> None:
+    def test_an_upgrade_killed_before_the_lease_does_not_happen(self) -> None:
         self._kill_at(0)
 
-    def test_killed_while_webhooks_are_asked(self) -> None:
+    def test_an_upgrade_killed_in_the_dry_run_does_not_happen(self) -> None:
         self._kill_at(1)
 
-    def test_killed_before_the_intent(self) -> None:
+    def test_an_upgrade_killed_before_the_intent_does_not_happen(self) -> None:
         self._kill_at(2)
 
-    def test_killed_after_the_rows(self) -> None:
+    def test_an_upgrade_killed_after_the_rows_goes_on(self) -> None:
         self._kill_at(3)
 
     def _kill_at(self, step: int) -> None:
@@ -87,13 +87,13 @@ class CrashTest(upgrading.UpgradeTestCase):
         self.killed(new)
         self.assert_ends(new, happens)
 
-    def test_killed_between_the_intent_and_the_rows(self) -> None:
+    def test_an_upgrade_killed_before_the_rows_goes_on(self) -> None:
         new = self.template(image_id="ubuntu-1.35")
         with self.rows_refuse():
             self.killed(new)
         self.assert_ends(new, happens=True)
 
-    def test_killed_before_helm_wrote_anything(self) -> None:
+    def test_an_upgrade_killed_before_helm_wrote_goes_on(self) -> None:
         new = self.template(image_id="ubuntu-1.35")
         self.helm.outcomes = [fake_helm.Outcome.KILLED]
         self.killed(new)

@@ -89,7 +89,7 @@ class IdleLabelsTest(upgrading.UpgradeTestCase):
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
 
-    def test_those_of_the_new_template_are_refused(self) -> None:
+    def test_idle_labels_of_the_new_template_are_refused(self) -> None:
         for name in self.IDLE:
             new = self.template(image_id="ubuntu-1.35", labels={name: "fast"})
             self.assertIn(f"label {name}: ", self.refused(new))

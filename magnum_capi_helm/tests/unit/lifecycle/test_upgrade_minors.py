@@ -21,8 +21,8 @@ from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit import deployments
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import test_replacement
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
+from magnum_capi_helm.tests.unit.operations import test_template_guard_builds
 
 WORKER = "default-worker"
 NEWEST = ("1.36.0", "i-1.36.0")
@@ -343,7 +343,9 @@ class RefusalTest(MinorsTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"))
 
     def test_a_chart_that_replaces_workers_in_each_step(self) -> None:
-        test_replacement.put_build(self.helm, test_replacement.PATCHED)
+        test_template_guard_builds.put_build(
+            self.helm, test_template_guard_builds.PATCHED
+        )
         self.assertEqual(
             "upgrade one minor version of Kubernetes at a time: the new chart "
             "replaces workers in a step of the control plane as well. They "

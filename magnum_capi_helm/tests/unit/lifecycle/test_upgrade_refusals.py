@@ -307,7 +307,7 @@ class EncryptionTest(upgrading.UpgradeTestCase):
         base.FlowTestCase.setUp(self)
         self.complete(template={"labels": {"etcd_encryption_enabled": "true"}})
 
-    def test_it_is_neither_switched_off_nor_changed(self) -> None:
+    def test_encryption_is_neither_switched_off_nor_changed(self) -> None:
         on = {"etcd_encryption_enabled": "true"}
         for labels, text in (
             ({}, "label etcd_encryption_enabled: give true. It is"),
@@ -318,7 +318,7 @@ class EncryptionTest(upgrading.UpgradeTestCase):
         ):
             self.assertIn(text, self.refused(self.template(labels=labels)))
 
-    def test_it_goes_on(self) -> None:
+    def test_encryption_goes_on_through_an_upgrade(self) -> None:
         on = {"etcd_encryption_enabled": "true"}
         self.upgrade(self.template(image_id="ubuntu-1.35", labels=on))
         self.settle()

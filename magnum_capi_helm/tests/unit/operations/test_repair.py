@@ -76,7 +76,7 @@ class RepairTestCase(base.FlowTestCase):
 class RepairTest(RepairTestCase):
     """After a revision that failed."""
 
-    def test_what_a_failed_revision_changed_is_put_right(self) -> None:
+    def test_changes_of_a_failed_revision_are_repaired(self) -> None:
         self.failed_revision()
         self.resize(2)
         self.assertTrue(self.as_wanted())
@@ -85,7 +85,7 @@ class RepairTest(RepairTestCase):
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_it_is_done_once(self) -> None:
+    def test_a_repair_is_done_once(self) -> None:
         self.failed_revision()
         self.resize(2)
         self.management.requests.clear()
@@ -114,7 +114,7 @@ class RepairTest(RepairTestCase):
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_what_a_killed_helm_changed_is_put_right(self) -> None:
+    def test_changes_of_a_killed_helm_are_repaired(self) -> None:
         self.helm.outcomes = [helm.Outcome.KILLED]
         self.assertRaises(management.Killed, self.resize, 3)
         self.management.recover()
@@ -126,7 +126,7 @@ class RepairTest(RepairTestCase):
         self.assertTrue(self.as_wanted())
         self.assertEqual(3, self.replicas())
 
-    def test_what_a_webhook_refuses_is_left_with_a_warning(self) -> None:
+    def test_an_object_refused_by_a_webhook_stays_with_a_warning(self) -> None:
         self.failed_revision()
         self.management.fail(
             errors.ManagementError("admission webhook denied it"),
@@ -152,7 +152,7 @@ class RepairTest(RepairTestCase):
             view.annotations_of(made)["meta.helm.sh/release-name"],
         )
 
-    def test_what_cannot_be_made_is_left_with_a_warning(self) -> None:
+    def test_an_uncreatable_object_is_left_with_a_warning(self) -> None:
         self.failed_revision()
         name = self.server.names(kinds.CONFIG_TEMPLATE)[0]
         self.resize(2)
@@ -208,7 +208,7 @@ class StraysTest(RepairTestCase):
         }
         self.server.create(kind, {"metadata": metadata, "spec": {}})
 
-    def test_those_that_helm_made_for_us_go(self) -> None:
+    def test_stray_objects_of_the_release_go(self) -> None:
         self.failed_revision()
         other = {"meta.helm.sh/release-name": "other"}
         keep = {_POLICY: "keep"}
@@ -273,12 +273,12 @@ class MissingTest(RepairTestCase):
 class SameCountTest(RepairTestCase):
     """A resize to the same count: once more, all that is wanted."""
 
-    def test_it_puts_right_what_somebody_changed(self) -> None:
+    def test_a_resize_to_the_same_count_repairs_the_release(self) -> None:
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.33.0"})
         self.resize(2)
         self.assertTrue(self.as_wanted())
 
-    def test_nothing_changes_if_nothing_differs(self) -> None:
+    def test_an_equal_release_is_not_written(self) -> None:
         before = self.versions()
         self.resize(2)
         self.assertEqual(before, self.versions())
@@ -315,7 +315,7 @@ class CountTest(RepairTestCase):
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_who_changes_it_again_and_again_is_not_fought(self) -> None:
+    def test_repeated_foreign_changes_are_repaired_with_pauses(self) -> None:
         self.resize(3)
         patched = []
         for _ in range(6):

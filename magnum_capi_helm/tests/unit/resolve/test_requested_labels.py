@@ -209,7 +209,7 @@ class NodegroupTest(base.NodegroupTestCase):
             [f"WARNING cluster {base.UUID}: {TAG}"], self.warnings()
         )
 
-    def test_and_refused_where_the_operator_wants_it(self) -> None:
+    def test_an_unknown_label_is_refused_where_configured(self) -> None:
         conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
         error = self.assertRaises(
             exception.InvalidParameterValue,

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What users can get wrong, and what they read then.
+
+The requests go through Magnum's own handlers. The package ``bad_inputs``,
+next to this module, has the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import re
+from typing import Any
+import uuid
+
+import fixtures
+from magnum.common import exception
+from sqlalchemy import exc
+
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import magnum_errors
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.lifecycle import bad_inputs
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle.bad_inputs import clouds
+from magnum_capi_helm.tests.unit.lifecycle.bad_inputs import networks
+from magnum_capi_helm.tests.unit.lifecycle.bad_inputs import nodegroups
+from magnum_capi_helm.tests.unit.lifecycle.bad_inputs import pairs
+from magnum_capi_helm.tests.unit.lifecycle.bad_inputs import texts
+from magnum_capi_helm.tests.unit.lifecycle.bad_inputs import values
+
+#: Requests that change the management cluster.
+_WRITES = {"create", "replace", "apply", "patch", "delete"}
+
+#: What Kubernetes takes for a name (RFC 1123), and the chart for a group.
+_DNS_LABEL = re.compile(r"\A[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
+_GROUP = re.compile(r"\A[a-z][a-z0-9-]+[a-z0-9]\Z")
+
+
+@contextlib.contextmanager
+def _options(given: bad_inputs.Input) -> Iterator[None]:
+    """The operator's options, for the time of one request."""
+    for name, value in given.options.items():
+        conf.CONF.set_override(name, value, "capi_helm")
+    try:
+        yield
+    finally:
+        for name in given.options:
+            conf.CONF.clear_override(name, "capi_helm")
+
+
+def _image(
+    like: cluster_spec.Image, name: str, **changes: Any
+) -> cluster_spec.Image:
+    return dataclasses.replace(like, id=f"i-{name}", name=name, **changes)
+
+
+class RefusedTestCase(base.FlowTestCase):
+    """Sends each request of a table."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Magnum's models make one for each query: printing takes its time.
+        self.useFixture(
+            fixtures.WarningsFilter(
+                [{"action": "ignore", "category": exc.SAWarning}]
+            )
+        )
+
+    def check(self, table: bad_inputs.Table) -> None:
+        """Each is refused with its text, and leaves no trace."""
+        self.assertEqual(
+            {title: each.refusal for title, each in table.items()},
+            {
+                title: self.refusal(title, each)
+                for title, each in table.items()
+            },
+        )
+
+    def refusal(self, title: str, given: bad_inputs.Input) -> str:
+        """What the user reads; nothing is written for the request."""
+        self.management.requests.clear()
+        helm_runs = len(self.helm.upgrades)
+        credentials = dict(self.openstack.credentials)
+        try:
+            with _options(given):
+                self.send(given)
+        except exception.InvalidParameterValue as error:
+            text = str(error)
+        else:
+            self.fail(f"{title}: accepted")
+        written = [r for r in self.management.requests if r.verb in _WRITES]
+        self.assertEqual([], written, title)
+        self.assertEqual(helm_runs, len(self.helm.upgrades), title)
+        self.assertEqual(credentials, self.openstack.credentials, title)
+        self.assertEqual(1, len(text.splitlines()), title)
+        # Its first sentence is one that Magnum's API does not cut.
+        self.assertEqual(text, magnum_errors.to_client("create", text), title)
+        self.assertEqual(text, self.reason(), title)
+        return text
+
+    def send(self, given: bad_inputs.Input) -> None:
+        """Make the request."""
+        raise NotImplementedError
+
+    def reason(self) -> str:
+        """The status_reason of what was refused, which failed."""
+        raise NotImplementedError
+
+
+class RefusedClusterTestCase(RefusedTestCase):
+    """``coe cluster create``."""
+
+    def send(self, given: bad_inputs.Input) -> None:
+        self.uuid = str(uuid.uuid4())
+        template = dict(given.template)
+        if given.chart:
+            template["labels"] = {"capi_helm_chart_version": given.chart}
+        cluster = self.cluster(
+            template, labels=dict(given.labels), **given.fields
+        )
+        self.handler.cluster_create(
+            self.context, cluster, given.masters, 2, 60
+        )
+
+    def reason(self) -> str:
+        row = self.row()
+        statuses = {row.status, *(each.status for each in row.nodegroups)}
+        self.assertEqual({"CREATE_FAILED"}, statuses)
+        self.assertIsNone(row.stack_id)
+        self.assertEqual(["kube-system"], self.server.names(kinds.NAMESPACE))
+        return str(row.status_reason)
+
+
+class ClusterTest(RefusedClusterTestCase):
+    """Refused for what the driver itself looks at."""
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        """Also what is there and of no use for a cluster."""
+        cloud = super().catalogue(session)
+        usual = cloud.images["ubuntu-1.34"]
+        cloud.images |= {
+            "fedora": _image(usual, "fedora", os_distro="fedora-coreos"),
+            "large": _image(usual, "large", min_disk=40),
+            "plain": _image(usual, "plain", kube_version=""),
+        }
+        cloud.flavors["diskless"] = cluster_spec.Flavor(
+            "diskless", 2, 4096, disk=0
+        )
+        cloud.networks |= {"private": "net-2", "ipv6": "net-6"}
+        cloud.subnets |= {
+            "private-subnet": catalogue.Subnet(
+                "s-2", "net-2", "192.168.0.0/24"
+            ),
+            "ipv6-subnet": catalogue.Subnet("s-6", "net-6", "2001:db8::/64"),
+        }
+        return cloud
+
+    def test_a_value_of_the_wrong_type(self) -> None:
+        self.check(values.TYPES)
+
+    def test_a_choice_that_there_is_not(self) -> None:
+        self.check(values.CHOICES)
+
+    def test_a_number_out_of_range(self) -> None:
+        self.check(values.BOUNDS)
+
+    def test_a_range_of_addresses_that_is_none(self) -> None:
+        self.check(networks.RANGES)
+
+    def test_ranges_that_overlap(self) -> None:
+        self.check(networks.OVERLAPS)
+
+    def test_families_of_addresses_that_do_not_fit(self) -> None:
+        self.check(networks.FAMILIES)
+
+    def test_a_zone_or_type_that_is_not_there(self) -> None:
+        self.check(clouds.CHOICES)
+
+    def test_an_unfit_network_image_or_flavor_is_refused(self) -> None:
+        self.check(clouds.UNFIT)
+
+    def test_an_api_that_nobody_would_reach(self) -> None:
+        self.check(networks.API)
+
+    def test_text_that_is_more_than_text(self) -> None:
+        self.check(texts.SYNTAX)
+
+    def test_names_that_kubernetes_does_not_take(self) -> None:
+        self.check(texts.NAMES)
+
+    def test_labels_that_contradict_each_other(self) -> None:
+        self.check(pairs.CONTRADICTIONS)
+
+    def test_labels_that_the_chart_would_ignore(self) -> None:
+        self.check(pairs.CHARTS)
+
+    def test_labels_that_nobody_knows(self) -> None:
+        self.check(pairs.UNKNOWN)
+
+
+class LookupTest(RefusedClusterTestCase):
+    """Refused for what OpenStack answers, by HTTP."""
+
+    by_http = True
+
+    def test_an_object_that_openstack_lacks_is_refused(self) -> None:
+        self.check(clouds.LOOKUPS)
+
+
+class NodegroupTest(RefusedTestCase):
+    """``coe nodegroup create`` in a cluster that is complete."""
+
+    by_http = True
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack.images += nodegroups.IMAGES
+        self.created()
+
+    def send(self, given: bad_inputs.Input) -> None:
+        fields = {"name": f"group-{uuid.uuid4()}", **given.fields}
+        self.group = fields.pop("name")
+        self.add(self.group, labels=dict(given.labels), **fields)
+
+    def reason(self) -> str:
+        group = self.groups()[self.group]
+        self.assertEqual("CREATE_FAILED", group.status)
+        self.assertIsNone(group.stack_id)
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        return str(group.status_reason)
+
+    def test_a_nodegroup_that_can_not_be(self) -> None:
+        self.check(nodegroups.GROUPS)
+
+
+#: What users may call a cluster -> its release.
+CLUSTER_NAMES = {
+    "x" * 64: "xxxxxxxxxxxxxx-1f639a523a52",
+    "größe": "gr-e-1f639a523a52",
+    "{{ 世界 }}": "cluster-1f639a523a52",
+}
+
+#: What users may call a nodegroup -> what the chart calls it.
+GROUP_NAMES = {
+    "x" * 64: "x" * 36 + "--7ce10097",
+    "Prod_EU.West": "prod-eu-west--58ba84ec",
+    "größe": "gr-e--d353a267",
+    "{{ name }}": "name--c519ba8b",
+}
+
+
+class NamesTest(base.FlowTestCase):
+    """Names that are strange, and accepted all the same."""
+
+    def test_any_name_of_a_cluster_gives_a_valid_release(self) -> None:
+        found = {}
+        for name in CLUSTER_NAMES:
+            # The same characters at the end: all of the release is known.
+            self.uuid = f"{uuid.uuid4()}"[:-12] + base.UUID[-12:]
+            self.create(name=name)
+            self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses(), name)
+            upgrade = self.helm.upgrades[-1]
+            found[name] = upgrade.release
+            self.assertRegex(upgrade.release, _DNS_LABEL)
+            self.assertEqual(upgrade.release, self.row().stack_id)
+            self.assertEqual(
+                name, upgrade.values["machineMetadata"]["magnum_cluster_name"]
+            )
+        self.assertEqual(CLUSTER_NAMES, found)
+
+    def test_any_name_of_a_nodegroup_gives_a_valid_group(self) -> None:
+        self.complete()
+        for name in GROUP_NAMES:
+            self.add(name)
+        _, *made = [each["name"] for each in self.node_groups()]
+        self.assertEqual(
+            GROUP_NAMES, dict(zip(GROUP_NAMES, made, strict=True))
+        )
+        for name in made:
+            self.assertRegex(name, _GROUP)
+            deployment = names.machine_deployment(base.RELEASE, name)
+            self.assertEqual(f"{base.RELEASE}-{name}", deployment)
+            self.assertRegex(deployment, _DNS_LABEL)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual(
+            {"CREATE_COMPLETE"},
+            {self.groups()[name].status for name in GROUP_NAMES},
+        )

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two regions of one cloud that share a management cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum.common import exception
+
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import permissions
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+LABEL = "magnum.openstack.org/region"
+FOREIGN = (
+    f"the namespace {base.NAMESPACE} on the management cluster belongs to the "
+    "Magnum of region west"
+)
+
+
+class RegionsTest(base.FlowTestCase):
+    def region(self, name: str) -> None:
+        """The operator's option."""
+        conf.CONF.set_override("region_name", name, "capi_helm")
+
+    def namespace(self, **labels: str) -> None:
+        """It is there already."""
+        meta = {"name": base.NAMESPACE, "labels": labels}
+        self.server.create(kinds.NAMESPACE, {"metadata": meta})
+
+    def labels(self) -> dict[str, Any] | None:
+        """Of the project's namespace; None: there is none."""
+        found = self.server.get(kinds.NAMESPACE, "", base.NAMESPACE)
+        return found and found["metadata"].get("labels", {})
+
+    def made(self) -> bool:
+        return base.RELEASE in self.server.names(kinds.CLUSTER)
+
+    def test_a_namespace_is_marked_when_it_is_made(self) -> None:
+        for region, labels in (("", {}), ("east", {LABEL: "east"})):
+            self.region(region)
+            self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
+            self.uuid = base.UUID.replace("5d", "6d" if region else "5d")
+            self.create()
+            self.assertEqual({**permissions.LABELS, **labels}, self.labels())
+
+    def test_the_next_create_marks_a_present_namespace(self) -> None:
+        self.namespace(theirs="kept")
+        self.region("east")
+        self.create()
+        self.assertTrue(self.made())
+        self.assertEqual({"theirs": "kept", LABEL: "east"}, self.labels())
+
+    def test_our_own_is_used(self) -> None:
+        self.namespace(**{LABEL: "east"})
+        self.region("east")
+        self.management.requests.clear()
+        self.create()
+        self.assertTrue(self.made())
+        writes = [
+            each
+            for each in self.management.requests
+            if each.kind == "Namespace" and each.verb != "get"
+        ]
+        self.assertEqual([], writes)
+
+    def test_another_regions_is_refused_with_nothing_written(self) -> None:
+        self.namespace(**{LABEL: "west"})
+        for region in ("east", ""):
+            self.uuid = base.UUID.replace("5d", "6d" if region else "5d")
+            self.region(region)
+            error = self.assertRaises(exception.NotSupported, self.create)
+            self.assertIn(FOREIGN, str(error))
+            row = self.row()
+            self.assertEqual("CREATE_FAILED", row.status)
+            self.assertIsNone(row.stack_id)
+        self.assertEqual({LABEL: "west"}, self.labels())
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
+    def test_another_region_that_was_quicker_is_left_alone(self) -> None:
+        self.region("east")
+        real = self.management.create
+
+        def quicker(kind: kinds.Kind, obj: Any, **options: Any) -> Any:
+            if kind is kinds.NAMESPACE:
+                self.namespace(**{LABEL: "west"})
+            return real(kind, obj, **options)
+
+        self.management.create = quicker  # type: ignore[method-assign]
+        self.assertRaises(exception.NotSupported, self.create)
+        self.assertEqual({LABEL: "west"}, self.labels())
+        self.assertFalse(self.made())
+
+    def test_a_create_of_our_own_that_was_quicker_is_fine(self) -> None:
+        for region in ("", "east"):
+            self.region(region)
+            self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
+            self.uuid = base.UUID.replace("3a52", "3a53" if region else "3a52")
+            self.management.fail(
+                errors.Conflict("it exists (409)"),
+                verbs=["create"],
+                kind=kinds.NAMESPACE,
+                times=1,
+            )
+            self.management.before = self._once()
+            self.create()
+            self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+            self.assertEqual({LABEL: region} if region else {}, self.labels())
+
+    def _once(self) -> Any:
+        """Another conductor makes it after it was looked for."""
+
+        def before() -> None:
+            asked = self.management.requests
+            looked = ("get", "Namespace", base.NAMESPACE)
+            if looked in asked and self.labels() is None:
+                self.namespace()
+
+        return before
+
+    def test_clusters_that_are_there_live_on(self) -> None:
+        self.complete()
+        change = {"metadata": {"labels": {LABEL: "west"}}}
+        self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+        self.resize(3)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.delete()
+        self.capi.finish()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)
+
+    def test_a_region_is_what_a_label_can_hold(self) -> None:
+        for wrong in ("a b", "-a", "a-", "x" * 64, "ä"):
+            self.assertRaises(ValueError, self.region, wrong)
+        for right in ("", "a", "RegionOne", "eu-west_1.b", "x" * 63):
+            self.region(right)

@@ -80,8 +80,6 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "unit.chart.test_upgrade_rules.RulesTest.test_kubelets_that_stay",
     ),
     "B9 an upgrade that is refused has changed rows": (
-        "unit.known_traps.test_traps.UpgradeTest."
-        "test_an_upgrade_that_is_refused_has_changed_no_row",
         f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest."
         "test_templates_that_do_not_fit",
         f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest."
@@ -164,12 +162,12 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_cloud_without_any_type_has_no_class",
     ),
     "B17 a flavor that is not there has too little memory": (
-        f"{_LIFECYCLE}.test_create_refusals.RefusedCreateTest.test_an_unknown_flavor",
-        f"{_LIFECYCLE}.test_create_refusals.RefusedCreateTest."
-        "test_a_flavor_that_is_too_small",
+        f"{_LIFECYCLE}.test_create_bad_inputs.LookupTest."
+        "test_an_object_that_openstack_lacks_is_refused",
     ),
     "B17 an image that is gone is a crash": (
-        f"{_LIFECYCLE}.test_create_refusals.RefusedCreateTest.test_an_image_that_is_gone",
+        f"{_LIFECYCLE}.test_create_bad_inputs.LookupTest."
+        "test_an_object_that_openstack_lacks_is_refused",
     ),
     "B17 a condition that is well when false reads as an illness": (
         "unit.status.test_health.HealthTest.test_status_and_reason",

@@ -105,7 +105,7 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "test_a_deletion_waits_for_another_conductor_at_work",
     ),
     "M7 a create that ended half way": (
-        "unit.known_traps.test_traps.HalfMadeTest."
+        f"{_LIFECYCLE}.test_delete.HalfMadeTest."
         "test_a_cluster_without_workers_is_deleted",
         f"{_LIFECYCLE}.test_delete.DeleteTest."
         "test_without_a_release_no_management_cluster_is_needed",

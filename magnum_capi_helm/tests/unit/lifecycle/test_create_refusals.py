@@ -43,31 +43,6 @@ class RefusedCreateTest(base.FlowTestCase):
         self.assertEqual(["kube-system"], self.server.names(kinds.NAMESPACE))
         self.assertEqual(1, len(self.warnings()), self.warnings())
 
-    def test_an_image_without_kube_version(self) -> None:
-        self.openstack.images = [
-            openstack.image("ubuntu-1.34", kube_version=None)
-        ]
-        self.refused("ubuntu-1.34", "kube_version", "openstack image set")
-
-    def test_an_image_that_is_gone(self) -> None:
-        self.openstack.images = []
-        self.refused("ubuntu-1.34", "image_id: there is no such image")
-
-    def test_an_unknown_flavor(self) -> None:
-        self.refused(
-            "m1.huge",
-            "flavor_id: there is no such flavor",
-            flavor_id="m1.huge",
-        )
-
-    def test_a_flavor_that_is_too_small(self) -> None:
-        self.refused("m1.tiny", "512 MiB", "too small", flavor_id="m1.tiny")
-
-    def test_a_label_with_a_value_that_is_not_allowed(self) -> None:
-        self.refused(
-            "boot_volume_size", "'big'", labels={"boot_volume_size": "big"}
-        )
-
     def test_a_chart_that_is_nowhere(self) -> None:
         self.helm.published = {"0.27.0"}
         self.refused(

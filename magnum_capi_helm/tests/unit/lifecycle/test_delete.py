@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 from magnum import objects
+from magnum.common import exception
 import testtools
 
 from magnum_capi_helm.database import rows
@@ -299,3 +300,17 @@ def openstack_credentials() -> Any:
     return re.compile(
         f"{openstack.IDENTITY}/users/[^/]+/application_credentials/"
     )
+
+
+class HalfMadeTest(base.FlowTestCase):
+    """Magnum died between the rows of its two default groups."""
+
+    def test_a_cluster_without_workers_is_deleted(self) -> None:
+        self.saved()
+        self.groups()["default-worker"].destroy()
+        self.poll()
+        self.health_poll()
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+        self.delete()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)

@@ -33,10 +33,6 @@ class SameCountTest(base.FlowTestCase):
         assert found is not None
         return str(found["spec"]["template"]["spec"]["version"])
 
-    def test_a_resize_to_the_same_count_repairs_the_version(self) -> None:
-        self.resize(2)
-        self.assertEqual("v1.34.2", self.version())
-
     def test_a_poll_that_has_the_lease_is_waited_for(self) -> None:
         """To the next poll the same count is nothing to apply."""
         rt = runtime.get()

@@ -141,3 +141,38 @@ class DemandTest(base.BaseTestCase):
         self.assertEqual(
             [], list(quota_demand.shortages({"volumes": 0}, quotas))
         )
+
+
+class GrowthTest(base.BaseTestCase):
+    """What more machines take."""
+
+    FLAVOR = cluster_spec.Flavor("m1.small", vcpus=2, ram=4096, disk=20)
+
+    def test_more_workers_demand_their_machines(self) -> None:
+        group = specs.group(
+            {"server_group_policies": "affinity"},
+            boot_disk=cluster_spec.Disk(20),
+            count=5,
+        )
+        self.assertEqual(
+            {
+                "instances": 3,
+                "cores": 6,
+                "ram": 3 * 4096,
+                "port": 3,
+                "volumes": 3,
+                "gigabytes": 60,
+                "server_group_members": 5,
+            },
+            quota_demand.of_growth(specs.cluster(), group, self.FLAVOR, 3),
+        )
+
+    def test_more_control_planes_demand_volumes_of_etcd(self) -> None:
+        cluster = specs.cluster({"etcd_blockdevice_size": "10"})
+        found = quota_demand.of_growth(
+            cluster, cluster.control_plane, self.FLAVOR, 2
+        )
+        self.assertEqual(
+            (2, 2, 20),
+            (found["instances"], found["volumes"], found["gigabytes"]),
+        )

@@ -7,55 +7,16 @@ from __future__ import annotations
 from typing import Any
 
 from magnum.common import exception
-from oslotest import base as oslotest_base
 import testtools
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
-from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.features import specs
 from magnum_capi_helm.tests.unit.lifecycle import base
-
-
-class DemandTest(oslotest_base.BaseTestCase):
-    """What more machines take."""
-
-    FLAVOR = cluster_spec.Flavor("m1.small", vcpus=2, ram=4096, disk=20)
-
-    def test_workers(self) -> None:
-        group = specs.group(
-            {"server_group_policies": "affinity"},
-            boot_disk=cluster_spec.Disk(20),
-            count=5,
-        )
-        self.assertEqual(
-            {
-                "instances": 3,
-                "cores": 6,
-                "ram": 3 * 4096,
-                "port": 3,
-                "volumes": 3,
-                "gigabytes": 60,
-                "server_group_members": 5,
-            },
-            quota_demand.of_growth(specs.cluster(), group, self.FLAVOR, 3),
-        )
-
-    def test_a_control_plane_with_its_volumes_of_etcd(self) -> None:
-        cluster = specs.cluster({"etcd_blockdevice_size": "10"})
-        found = quota_demand.of_growth(
-            cluster, cluster.control_plane, self.FLAVOR, 2
-        )
-        self.assertEqual(
-            (2, 2, 20),
-            (found["instances"], found["volumes"], found["gigabytes"]),
-        )
 
 
 class GrowthTest(base.FlowTestCase):

@@ -403,7 +403,7 @@ class CostTest(delivery_case.DeliveryCase):
 
 
 class HeadersTest(oslotest_base.BaseTestCase):
-    def test_the_example_of_standard_webhooks(self) -> None:
+    def test_the_signature_of_the_standards_example_is_equal(self) -> None:
         key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
         self.assertEqual(
             {

@@ -53,7 +53,7 @@ class DashboardTest(base.BaseTestCase):
 
 
 class UnknownTest(base.BaseTestCase):
-    def test_names(self) -> None:
+    def test_an_unknown_name_is_found(self) -> None:
         for expression, unknown in (
             ("sum(magnum_capi_helm_clusters)", set()),
             ("magnum_capi_helm_poll_seconds", {f"{_PREFIX}poll_seconds"}),
@@ -61,7 +61,7 @@ class UnknownTest(base.BaseTestCase):
         ):
             self.assertEqual(unknown, dashboard.unknown_names(expression))
 
-    def test_labels(self) -> None:
+    def test_an_unknown_label_is_found(self) -> None:
         orphans = "magnum_capi_helm_orphans"
         for expression, legend, unknown in (
             (f'{orphans}{{management_cluster="a"}}', "", set()),

@@ -90,7 +90,7 @@ class MeasuresTest(meter_case.MeterCase):
             list(promtool.parsed(self.text())),
         )
 
-    def test_outcomes_of_helm(self) -> None:
+    def test_each_error_of_helm_has_its_outcome(self) -> None:
         for error, word in (
             (errors.HelmBusy("x"), "busy"),
             (errors.HelmUnreachable("x"), "unreachable"),

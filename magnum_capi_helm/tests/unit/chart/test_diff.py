@@ -290,7 +290,7 @@ class ChangesTest(base.BaseTestCase):
             [(each.kind, each.what) for each in found],
         )
 
-    def test_a_new_object(self) -> None:
+    def test_a_new_object_is_added_and_replaces_nothing(self) -> None:
         (found,) = diff.changes([], [PLANE])
         self.assertEqual(("added", 0), (found.what, found.replaced))
 

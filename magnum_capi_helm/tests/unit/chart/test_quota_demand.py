@@ -30,7 +30,7 @@ class DemandTest(base.BaseTestCase):
         )
         return {name: amount for name, amount in found.items() if amount}
 
-    def test_the_smallest_cluster_as_a_whole(self) -> None:
+    def test_the_smallest_cluster_has_this_demand(self) -> None:
         self.assertEqual(
             {
                 "instances": 3 + 1 + 2,
@@ -53,14 +53,14 @@ class DemandTest(base.BaseTestCase):
         for name in ("network", "subnet", "router"):
             self.assertNotIn(name, found)
 
-    def test_an_api_without_balancer_and_floating_ip(self) -> None:
+    def test_an_api_without_a_balancer_demands_no_balancer(self) -> None:
         found = self.needed(
             api=cluster_spec.ApiServer(load_balancer=False, floating_ip=False)
         )
         self.assertNotIn("load_balancer", found)
         self.assertNotIn("floatingip", found)
 
-    def test_each_volume_of_each_machine(self) -> None:
+    def test_each_volume_of_each_machine_counts(self) -> None:
         disks: dict[str, Any] = {
             "boot_disk": cluster_spec.Disk(20),
             "container_disk": cluster_spec.Disk(50),
@@ -79,7 +79,7 @@ class DemandTest(base.BaseTestCase):
         self.assertEqual(4 * 3 + 2, found["volumes"])
         self.assertEqual(4 * (20 + 50 + 10) + 2 * 30, found["gigabytes"])
 
-    def test_further_volumes_of_each_worker(self) -> None:
+    def test_further_volumes_of_each_worker_count(self) -> None:
         found = self.needed({"extra_volumes": "data:100,logs:20:fast"})
         self.assertEqual(2 * 2, found["volumes"])
         self.assertEqual(2 * 120, found["gigabytes"])
@@ -90,11 +90,11 @@ class DemandTest(base.BaseTestCase):
         )
         self.assertNotIn("volumes", found)
 
-    def test_further_networks_of_workers(self) -> None:
+    def test_further_networks_of_workers_demand_ports(self) -> None:
         found = self.needed({"extra_network_names": "storage backup"})
         self.assertEqual(4 + 2 * 3 + 2, found["port"])
 
-    def test_server_groups_and_the_largest_of_them(self) -> None:
+    def test_server_groups_and_their_largest_size_count(self) -> None:
         found = self.needed({"server_group_policies": "anti-affinity"})
         self.assertEqual(2, found["server_groups"])
         self.assertEqual(3, found["server_group_members"])

@@ -27,7 +27,7 @@ class RulesTest(base.BaseTestCase):
             return True
         return False
 
-    def test_steps_of_kubernetes(self) -> None:
+    def test_a_step_back_of_kubernetes_is_refused(self) -> None:
         for old, new, refused in (
             ("1.34.2", "1.34.2", False),
             ("1.34.2", "1.34.3", False),
@@ -58,7 +58,7 @@ class RulesTest(base.BaseTestCase):
                 f"{kubelet} {control_plane}",
             )
 
-    def test_pairs_of_chart_and_kubernetes(self) -> None:
+    def test_an_untested_pair_of_chart_and_kubernetes_is_refused(self) -> None:
         for chart, version, refused in (
             ("0.27.0", "1.36.0", False),
             ("0.27.0", "1.37.0", True),
@@ -73,7 +73,7 @@ class RulesTest(base.BaseTestCase):
                 f"{chart} {version}",
             )
 
-    def test_charts_of_steps_on_the_way(self) -> None:
+    def test_each_step_has_a_chart_for_its_version(self) -> None:
         for new, old, version, expected in (
             ("0.27.0", "0.23.0", "1.34.0", "0.27.0"),
             # The new chart takes 1.33 and later.
@@ -95,7 +95,7 @@ class RulesTest(base.BaseTestCase):
             str(error),
         )
 
-    def test_versions_of_cluster_api(self) -> None:
+    def test_a_version_of_cluster_api_limits_kubernetes(self) -> None:
         for installed, version, refused in (
             ("1.10.4", "1.35.9", False),
             ("1.10.4", "1.36.0", True),
@@ -112,13 +112,13 @@ class RulesTest(base.BaseTestCase):
                 f"{installed} {version}",
             )
 
-    def test_versions_of_the_chart(self) -> None:
+    def test_an_older_chart_is_refused(self) -> None:
         self.assertTrue(self.refuses(rules.check_chart, "0.27.0", "0.9.0"))
         self.assertFalse(self.refuses(rules.check_chart, "0.9.0", "0.27.0"))
         self.assertEqual("0.27.0", rules.newer_chart("0.27.0", "0.9.0"))
         self.assertEqual("0.27.0", rules.newer_chart("0.9.0", "0.27.0"))
 
-    def test_versions_of_the_network_plugin(self) -> None:
+    def test_an_older_network_plugin_is_refused(self) -> None:
         for cni, old, new, refused in (
             ("calico", "v3.31.5", "v3.31.5", False),
             ("calico", "v3.31.5", "v3.32.0", False),
@@ -138,7 +138,7 @@ class RulesTest(base.BaseTestCase):
                 f"{old} {new}",
             )
 
-    def test_batches(self) -> None:
+    def test_a_batch_size_becomes_the_rollout_strategy(self) -> None:
         rolling = {"rolloutStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}
         surge = {
             "machineCount": 3,

@@ -122,7 +122,7 @@ class NameServersTest(base.BaseTestCase):
             {"spec": {"managedSubnets": [subnet]}},
         )
 
-    def test_by_version(self) -> None:
+    def test_the_chart_decides_about_name_servers(self) -> None:
         internal = {"internalNetwork": {"dnsNameservers": ["1.1.1.1"]}}
         wanted = {"internalNetwork": {"dnsNameservers": ["8.8.8.8"]}}
         for version, live, expected in (

@@ -33,7 +33,7 @@ _ROUTES: tuple[tuple[int, int, int | None, str], ...] = (
 class RouteTest(base.BaseTestCase):
     """Minor versions alone decide about the steps."""
 
-    def test_steps_by_minor_version(self) -> None:
+    def test_minor_versions_decide_about_the_steps(self) -> None:
         for old, new, workers, expected in _ROUTES:
             steps = upgrade_steps.route(old, new, workers)
             words = (f"{'WC'[plane]}{minor}" for plane, minor in steps)
@@ -210,7 +210,7 @@ class ValuesTest(base.BaseTestCase):
         self.assertEqual([7, 1], counts)
         self.assertEqual(made, last["nodeGroups"][1])
 
-    def test_texts_of_the_steps(self) -> None:
+    def test_each_step_names_its_machines_and_version(self) -> None:
         texts = [each.text for each in self.plan.steps]
         self.assertEqual(
             [

@@ -71,7 +71,7 @@ SMALL: dict[str, Any] = {
 
 
 class BuildTest(base.BaseTestCase):
-    def test_a_small_cluster_whole(self) -> None:
+    def test_a_small_cluster_has_these_values(self) -> None:
         self.assertEqual(
             SMALL,
             values.build(specs.cluster()),
@@ -89,7 +89,7 @@ class GroupNamesTest(base.BaseTestCase):
             {"a", "b"}, values.group_names({"nodeGroups": groups})
         )
 
-    def test_values_without_groups(self) -> None:
+    def test_values_without_groups_have_no_names(self) -> None:
         self.assertEqual(frozenset(), values.group_names({}))
         self.assertEqual(frozenset(), values.group_names({"nodeGroups": None}))
 

@@ -343,7 +343,7 @@ class FleetTest(base.FlowTestCase):
         ):
             self.assertRaises(type(lasting), self.wait, 60.0, lasting, "")
 
-    def test_several_at_a_time(self) -> None:
+    def test_several_clusters_are_changed_at_a_time(self) -> None:
         self.clusters("a", "b")
         # Two threads may not share the one connection of the tests' SQLite.
         self.useFixture(

@@ -73,7 +73,7 @@ class FetchTest(ChartTestCase):
         )
         self.assertIn("is in the chart store already", str(error))
 
-    def test_each_kind_of_source(self) -> None:
+    def test_each_kind_of_source_is_understood(self) -> None:
         sources = {
             "https://charts.example.org": (NAME, "https://charts.example.org"),
             "https://host/x-0.27.0.tgz": ("https://host/x-0.27.0.tgz", ""),
@@ -89,7 +89,7 @@ class FetchTest(ChartTestCase):
 
 
 class ListTest(ChartTestCase):
-    def test_a_chart_of_the_store(self) -> None:
+    def test_the_list_shows_a_stored_chart(self) -> None:
         self.run_command(chart.Fetch)
         (row,) = self.rows(chart.List)
         self.assertIn("has no Kubernetes dashboard", row.pop("Notes"))
@@ -196,7 +196,7 @@ class MirrorTest(ChartTestCase):
         )
         self.assertTrue((self.to / "index.yaml").exists())
 
-    def test_values_files_lie_over_each_other(self) -> None:
+    def test_later_values_files_overrule_earlier_ones(self) -> None:
         for name, text in {
             "a": "x: {y: 1, z: 2}",
             "b": "x: {y: null}",

@@ -52,7 +52,7 @@ class HostChecksTest(base.BaseTestCase):
             "which the chart has, and choose the default among these"
         )
 
-    def test_network_drivers_of_templates(self) -> None:
+    def test_the_allowed_network_drivers_are_checked(self) -> None:
         rows = {
             ("calico,cilium", "calico"): "calico or cilium; the default "
             "is calico",

@@ -170,7 +170,7 @@ class PlaneChecksTest(base.BaseTestCase):
         lacking = self.failed()["permissions"]
         self.assertRegex(lacking, r"may not ([a-z]+ \S+,? ){8}and \d more: ")
 
-    def test_a_policy_with_another_prefix(self) -> None:
+    def test_a_policy_with_another_prefix_fails_the_check(self) -> None:
         conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
         self.management.refused = {"list secrets"}
         for kind in ("RoleBinding", "Namespace"):

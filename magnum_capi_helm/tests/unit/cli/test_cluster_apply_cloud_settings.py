@@ -112,7 +112,7 @@ class RefreshTest(refreshed.RefreshTestCase):
         )
         self.assertEqual(self.before["data"], self.secret()["data"])
 
-    def test_a_cluster_without_a_credential(self) -> None:
+    def test_a_cluster_without_a_credential_is_refused(self) -> None:
         self.server.delete(kinds.SECRET, base.NAMESPACE, refreshed.NAME)
         line = self.refresh()
         self.assertEqual("refused", line["Result"])

@@ -198,7 +198,7 @@ class ChosenTest(ReplaceTestCase):
         )
         self.assertEqual(second, self.in_use())
 
-    def test_all_of_them_only_for_a_reason(self) -> None:
+    def test_a_replacement_of_all_needs_a_reason(self) -> None:
         error = self.assertRaises(
             errors.InvalidInput, self.run_it, "--all", "--apply"
         )
@@ -239,7 +239,7 @@ class RefusedTest(ReplaceTestCase):
         self.assertEqual({self.first: "fake_user"}, self.owners())
         return line["Detail"]
 
-    def test_a_user_without_a_role_in_the_project(self) -> None:
+    def test_a_user_without_a_role_in_the_project_is_refused(self) -> None:
         self.ann["projects"] = ["another"]
         self.assertRegex(
             self.refused(),
@@ -247,7 +247,7 @@ class RefusedTest(ReplaceTestCase):
             "user who has a role",
         )
 
-    def test_an_administrator_without_another_role(self) -> None:
+    def test_an_administrator_without_another_role_is_refused(self) -> None:
         self.ann["roles"] = ("admin",)
         self.assertIn(
             "the user has no role that a cluster may act with", self.refused()

@@ -133,7 +133,7 @@ class TreeTest(described.DescribeTestCase):
             self.lines()[-2:],
         )
 
-    def test_an_addon_that_failed(self) -> None:
+    def test_a_failed_addon_has_a_line_with_its_reason(self) -> None:
         self.capi.fail_addon("ccm-openstack", "timed out")
         found = self.lines()
         self.assertEqual(
@@ -165,7 +165,7 @@ class TreeTest(described.DescribeTestCase):
             self.lines(),
         )
 
-    def test_a_cluster_that_the_operator_paused(self) -> None:
+    def test_a_paused_cluster_is_not_ready(self) -> None:
         self.server.patch(
             kinds.CLUSTER,
             base.NAMESPACE,

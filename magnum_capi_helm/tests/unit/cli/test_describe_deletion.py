@@ -151,7 +151,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
             [f"load balancer {MADE}-kubeapi (lb-id)"], self.listed()
         )
 
-    def test_a_cluster_of_capos_v1beta2(self) -> None:
+    def test_the_address_is_listed_if_capo_v1beta2_made_it(self) -> None:
         balancer = INFRASTRUCTURE["apiServerLoadBalancer"]
         newer = {
             "apiServerManagedLoadBalancer": balancer,
@@ -169,7 +169,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
                 self.assertEqual(OF_ALL[6], found[0])
                 self.assertEqual(is_listed, OF_ALL[7] in found)
 
-    def test_servers_of_an_older_provider(self) -> None:
+    def test_servers_of_an_older_provider_are_listed(self) -> None:
         """There is no OpenStackServer; OpenStackMachines have the ids."""
         name = f"{WORKER}-m0"
         self.server.set_status(

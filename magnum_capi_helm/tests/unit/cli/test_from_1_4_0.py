@@ -44,7 +44,7 @@ class FromOldVersionTest(legacy_reports.ReportCase):
         self.assertEqual(bool(failed), bool(code))
         return failed
 
-    def test_a_cluster_without_problems(self) -> None:
+    def test_a_cluster_without_problems_has_its_line(self) -> None:
         self.assertEqual([], self.failed())
         self.assertEqual(
             ["configuration", "chart option", "cluster"],
@@ -59,7 +59,7 @@ class FromOldVersionTest(legacy_reports.ReportCase):
         ):
             self.assertIn(part, detail)
 
-    def test_only_the_clusters_of_a_project(self) -> None:
+    def test_a_project_limits_the_check(self) -> None:
         self.failed("--project", "another")
         self.assertNotIn("cluster", [each["Check"] for each in self.lines])
 
@@ -87,7 +87,7 @@ class FromOldVersionTest(legacy_reports.ReportCase):
         self.assertEqual("configuration", name)
         self.assertIn("/nowhere/ca.pem", detail)
 
-    def test_an_operation_in_progress(self) -> None:
+    def test_an_operation_in_progress_fails_the_check(self) -> None:
         row = self.row()
         row.status = "UPDATE_IN_PROGRESS"
         row.save()

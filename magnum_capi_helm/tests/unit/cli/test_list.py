@@ -249,7 +249,7 @@ class ListTest(listed.ListTestCase):
         self.states()
         self.assertNotIn(base.NAMESPACE, asked)
 
-    def test_an_unknown_management_cluster(self) -> None:
+    def test_an_unknown_management_cluster_is_refused(self) -> None:
         error = self.assertRaises(
             errors.NotConfigured, listed.run, "--management-cluster", "x"
         )

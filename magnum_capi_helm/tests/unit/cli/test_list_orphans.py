@@ -84,7 +84,7 @@ class OrphansTest(listed.ListTestCase):
         self.management.list = made_now  # type: ignore[method-assign]
         self.assertEqual([(base.RELEASE, "ok")], self.states())
 
-    def test_orphans_alone(self) -> None:
+    def test_an_option_limits_the_list_to_orphans(self) -> None:
         self.assertEqual((0, []), listed.run("--orphans"))
         self.forget()
         self.assertEqual([(base.RELEASE, ORPHAN)], self.states("--orphans"))

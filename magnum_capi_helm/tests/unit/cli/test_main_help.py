@@ -179,7 +179,7 @@ class ExitTest(base.BaseTestCase):
         except SystemExit as ended:
             return int(str(ended.code))
 
-    def test_each_code_of_the_table(self) -> None:
+    def test_each_exit_code_is_in_the_table(self) -> None:
         found = {
             "0": self.exit_code(),
             "1": self.exit_code(fault=errors.InvalidInput("no")),

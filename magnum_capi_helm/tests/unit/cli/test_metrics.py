@@ -67,7 +67,7 @@ class MetricsTest(measured.MetricsTestCase):
             [tuple(each) for each in self.management.requests],
         )
 
-    def test_an_addon_that_failed(self) -> None:
+    def test_a_failed_addon_is_counted_by_its_phase(self) -> None:
         before = measured.printed()["cluster_addons"]
         self.assertEqual(1, len(before))
         self.capi.fail_addon("cloud-config", "no")
@@ -76,7 +76,7 @@ class MetricsTest(measured.MetricsTestCase):
             measured.printed()["cluster_addons"],
         )
 
-    def test_a_dead_credential(self) -> None:
+    def test_a_dead_credential_has_a_sample(self) -> None:
         self.openstack.credentials.clear()
         self.health_poll()
         self.plane.clock.advance(3600)
@@ -151,7 +151,7 @@ class MetricsTest(measured.MetricsTestCase):
         text = measured.run()[1]
         self.assertEqual("", promtool.run(self, "check", "metrics", text=text))
 
-    def test_a_file_in_the_place_of_the_output(self) -> None:
+    def test_the_output_may_be_a_file(self) -> None:
         directory = self.useFixture(fixtures.TempDir()).path
         path = pathlib.Path(directory) / "magnum.prom"
         self.assertEqual((0, "", ""), measured.run("--output", str(path)))

@@ -52,7 +52,7 @@ def kubeconfig(release: str, document: Any) -> dict[str, Any]:
 
 
 class CertificatesTest(measured.MetricsTestCase):
-    def test_certificates_of_kubeconfig_and_control_plane(self) -> None:
+    def test_each_certificate_has_its_time_of_expiry(self) -> None:
         first = datetime.datetime(2031, 1, 1, tzinfo=datetime.timezone.utc)
         second = first - datetime.timedelta(days=400)
         document = {

@@ -48,7 +48,7 @@ class TextTest(base.BaseTestCase):
             four_clusters.ROWS, four_clusters.PLANES, *four_clusters.OBJECTS
         )
 
-    def test_everything_at_once(self) -> None:
+    def test_the_text_has_every_metric(self) -> None:
         lines = self.all_metrics().splitlines(keepends=True)
         helpless = [each for each in lines if not each.startswith("# HELP")]
         self.assertEqual(four_clusters.TEXT, "".join(helpless))
@@ -202,7 +202,7 @@ class ObjectsTest(base.BaseTestCase):
             self.samples(metrics_sources.machines),
         )
 
-    def test_leases_with_a_holder_also_of_orphans(self) -> None:
+    def test_held_leases_have_samples_even_of_orphans(self) -> None:
         label = location.CLUSTER_UUID
         for name, scope, content in (
             (

@@ -92,7 +92,7 @@ class CloudTest(oslotest_base.BaseTestCase):
         )
         self.assertEqual((expected,), self.cloud.public_images())
 
-    def test_a_keypair_of_the_user_and_of_somebody_else(self) -> None:
+    def test_a_keypair_is_found_for_its_user(self) -> None:
         keys = self.openstack.keypairs.keys
         keys["somebody", "mine"] = "ssh-rsa BBBB theirs"
         self.assertEqual(
@@ -130,12 +130,12 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.assertEqual(("az1", "az2"), self.cloud.compute_zones())
         self.assertEqual(("nova",), self.cloud.volume_zones())
 
-    def test_providers_of_load_balancers(self) -> None:
+    def test_octavia_lists_its_providers(self) -> None:
         self.assertEqual(
             ("amphora", "ovn"), self.cloud.load_balancer_providers()
         )
 
-    def test_flavors_and_zones_of_load_balancers(self) -> None:
+    def test_octavia_lists_its_flavors_and_zones(self) -> None:
         self.assertEqual(("ha", "small"), self.cloud.load_balancer_flavors())
         self.assertEqual(("az1",), self.cloud.load_balancer_zones())
 
@@ -182,13 +182,13 @@ class CloudTest(oslotest_base.BaseTestCase):
             with self.assertRaisesRegex(errors.InvalidInput, words):
                 ask("nothing")
 
-    def test_volume_types_without_cinders_placeholder(self) -> None:
+    def test_volume_types_leave_out_cinders_placeholder(self) -> None:
         self.assertEqual(("fast", "slow"), self.cloud.volume_types())
 
-    def test_cinders_own_default_type(self) -> None:
+    def test_cinder_names_its_default_type(self) -> None:
         self.assertEqual("slow", self.cloud.default_volume_type())
 
-    def test_a_cinder_without_a_default_type(self) -> None:
+    def test_an_absent_default_type_is_none(self) -> None:
         self.openstack.default_volume_type = "gone"
         self.assertIsNone(self.cloud.default_volume_type())
 

@@ -247,7 +247,7 @@ class BrokenStoreTest(base.FlowTestCase):
             )
             self.assertIn("store did not answer. ", str(waiting))
 
-    def test_another_answer_would_be_the_same(self) -> None:
+    def test_a_deletion_does_not_wait_after_a_final_answer(self) -> None:
         row = self.saved()
         for error, logged in (
             (

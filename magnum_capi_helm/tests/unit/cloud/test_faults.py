@@ -365,7 +365,7 @@ class NeedsTest(FaultsCase):
             self.reason(),
         )
 
-    def test_a_refused_login(self) -> None:
+    def test_a_refused_login_is_the_reason(self) -> None:
         self.create()
         self.capi.server_in_error("default-worker", status={})
         self.openstack.credentials.clear()

@@ -13,7 +13,7 @@ _KEEP = "janitor.capi.azimuth-cloud.com/keep"
 
 
 class OwnershipTest(base.BaseTestCase):
-    def test_load_balancers(self) -> None:
+    def test_a_load_balancer_belongs_to_the_release_in_its_name(self) -> None:
         for name, release, expected in (
             ("kube_service_a-1_default_web", "a-1", True),
             ("kube_service_a-1-b_default_web", "a-1", False),
@@ -25,7 +25,7 @@ class OwnershipTest(base.BaseTestCase):
             matches = leftovers.is_balancer_of(name, release)
             self.assertEqual(expected, matches, name)
 
-    def test_load_balancers_that_clusters_share(self) -> None:
+    def test_a_tag_of_another_cluster_shares_a_load_balancer(self) -> None:
         for tags, expected in (
             ([], False),
             (["kube_service_a-1_default_web", "mine"], False),
@@ -35,7 +35,7 @@ class OwnershipTest(base.BaseTestCase):
             matches = leftovers.is_shared(tags, "a-1")
             self.assertEqual(expected, matches, str(tags))
 
-    def test_floating_ips(self) -> None:
+    def test_a_floating_ip_belongs_to_the_release_in_its_text(self) -> None:
         text = "Floating IP for Kubernetes external service {} from cluster {}"
         for description, expected in (
             (text.format("default/web", "a-1"), True),
@@ -48,7 +48,9 @@ class OwnershipTest(base.BaseTestCase):
             matches = leftovers.is_address_of(description, "a-1")
             self.assertEqual(expected, matches, description)
 
-    def test_floating_ips_of_apis(self) -> None:
+    def test_an_address_of_an_api_belongs_to_the_release_in_its_text(
+        self,
+    ) -> None:
         text = "Created by cluster-api-provider-openstack cluster {}"
         for description, expected in (
             (text.format("magnum-1-a-1"), True),
@@ -59,7 +61,7 @@ class OwnershipTest(base.BaseTestCase):
             matches = leftovers.is_api_address_of(description, "a-1")
             self.assertEqual(expected, matches, description)
 
-    def test_security_groups(self) -> None:
+    def test_a_security_group_belongs_to_the_release_in_its_text(self) -> None:
         text = "Security Group for {} Service LoadBalancer in cluster {}"
         for description, expected in (
             (text.format("default/web", "a-1"), True),
@@ -70,7 +72,7 @@ class OwnershipTest(base.BaseTestCase):
             matches = leftovers.is_group_of(description, "a-1")
             self.assertEqual(expected, matches, description)
 
-    def test_volumes_and_snapshots(self) -> None:
+    def test_a_claim_belongs_to_its_cluster_unless_kept(self) -> None:
         for metadata, expected in (
             ({_CLUSTER: "a-1"}, True),
             ({_CLUSTER: "a-1", _KEEP: "false"}, True),

@@ -489,7 +489,7 @@ class KubeconfigPathTest(base.BaseTestCase):
             os.environ.update(environment)
             return conf.kubeconfig_path()
 
-    def test_option_before_environment_before_home(self) -> None:
+    def test_the_option_precedes_environment_and_home(self) -> None:
         environment = {"KUBECONFIG": "/env/one"}
         self.assertEqual(
             ["/etc/kube", "/env/one", "/home/magnum/.kube/config"],

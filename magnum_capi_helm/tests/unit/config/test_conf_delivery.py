@@ -105,7 +105,7 @@ class SettingsTest(base.BaseTestCase):
             self.assertIn(said, str(error))
             self.set(name, before)
 
-    def test_a_file_without_certificates(self) -> None:
+    def test_a_file_without_certificates_is_refused(self) -> None:
         path = self.file("ca", "no PEM")
         self.set("delivery_ca_file", path)
         error = self.assertRaises(errors.NotConfigured, conf.delivery)

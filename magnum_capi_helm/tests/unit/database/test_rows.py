@@ -14,7 +14,7 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 class ReadTest(base.FlowTestCase):
     """Which groups count."""
 
-    def test_the_rows_as_plain_data(self) -> None:
+    def test_rows_are_read_as_plain_data(self) -> None:
         row = self.saved(stack_id=base.RELEASE)
         wanted, nodegroups = rows.read(row)
         self.assertEqual(base.UUID, wanted.uuid)
@@ -92,7 +92,7 @@ class ReadTest(base.FlowTestCase):
 class StatusTest(base.FlowTestCase):
     """Words of Magnum's statuses."""
 
-    def test_the_action(self) -> None:
+    def test_the_action_is_the_first_word_of_the_status(self) -> None:
         for status, expected in (
             (None, "CREATE"),
             ("CREATE_FAILED", "CREATE"),
@@ -102,7 +102,7 @@ class StatusTest(base.FlowTestCase):
         ):
             self.assertEqual(expected, rows.action(status))
 
-    def test_in_progress_and_failed(self) -> None:
+    def test_the_last_words_of_a_status_are_read(self) -> None:
         self.assertTrue(rows.in_progress("UPDATE_IN_PROGRESS"))
         self.assertFalse(rows.in_progress("UPDATE_FAILED"))
         self.assertTrue(rows.failed("UPDATE_FAILED"))

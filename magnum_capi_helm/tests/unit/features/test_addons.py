@@ -99,7 +99,7 @@ class IngressTest(base.BaseTestCase):
                 _values({"ingress_controller": chosen})["ingress"],
             )
 
-    def test_empty_installs_none(self) -> None:
+    def test_an_empty_label_installs_no_ingress(self) -> None:
         self.assertEqual(
             {"enabled": False}, _values({"ingress_controller": ""})["ingress"]
         )

@@ -160,7 +160,7 @@ class ApiServerTest(base.BaseTestCase):
                 version,
             )
 
-    def test_flavor_and_zone_of_the_load_balancer(self) -> None:
+    def test_the_load_balancer_has_its_flavor_and_zone(self) -> None:
         given = {
             "api_server_lb_flavor": "ha",
             "api_server_lb_availability_zone": "az1",

@@ -134,7 +134,7 @@ class OidcTest(base.BaseTestCase):
             authentication.TOPIC.cluster(cluster),
         )
 
-    def test_everything_given(self) -> None:
+    def test_each_label_of_oidc_is_an_argument(self) -> None:
         cluster = specs.cluster(
             {
                 **ISSUER,
@@ -255,7 +255,7 @@ class AccessTest(base.BaseTestCase):
             authentication.TOPIC.cluster(specs.cluster()),
         )
 
-    def test_keystone_users(self) -> None:
+    def test_keystone_authentication_installs_the_webhook(self) -> None:
         given = {"keystone_auth_enabled": "true"}
         self.assertEqual(
             {

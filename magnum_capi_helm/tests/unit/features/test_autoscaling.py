@@ -72,7 +72,7 @@ def bounds(given: dict[str, str], *row: Any) -> tuple[int, int | None]:
 
 
 class BoundsTest(base.BaseTestCase):
-    def test_each_bound_of_a_group(self) -> None:
+    def test_labels_and_row_give_the_bounds_of_a_group(self) -> None:
         # Magnum saves a minimum of 0 where nobody gave one.
         least = {"min_node_count": "1"}
         most = {"max_node_count": "5"}

@@ -169,7 +169,7 @@ class CheckTest(base.BaseTestCase):
         "http://us\\er@proxy",
     )
 
-    def test_urls_of_proxies(self) -> None:
+    def test_urls_of_proxies_are_accepted(self) -> None:
         for url in self.ACCEPTED:
             for proxy in (
                 cluster_spec.Proxy(http=url),
@@ -195,7 +195,7 @@ class CheckTest(base.BaseTestCase):
                     str(error),
                 )
 
-    def test_exceptions(self) -> None:
+    def test_invalid_exceptions_are_refused(self) -> None:
         good = ("*", ".example.org", "*.example.org", "10.0.0.0/8", "[::1]:80")
         egress.TOPIC.check(_cluster(cluster_spec.Proxy(exceptions=good)))
         for bad in ("a b", "a\nFOO=bar", "$(id)", "{{ds}}"):

@@ -123,7 +123,7 @@ class OperatorsMirrorTest(base.BaseTestCase):
             _values(site=OPERATORS),
         )
 
-    def test_a_mirror_without_a_path(self) -> None:
+    def test_a_mirror_without_a_path_has_paths_of_registries(self) -> None:
         found = _mirrors(
             site=cluster_spec.Site(registry_mirror="mirror.example.org")
         )

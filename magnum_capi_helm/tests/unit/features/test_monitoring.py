@@ -83,7 +83,7 @@ class ValuesTest(base.BaseTestCase):
     def test_the_rest_waits_for_the_switch(self) -> None:
         self.assertEqual({"enabled": False}, values(**REST))
 
-    def test_everything_given(self) -> None:
+    def test_each_label_has_its_value(self) -> None:
         self.assertEqual(
             EVERYTHING,
             values(monitoring_enabled="true", **REST),

@@ -116,7 +116,7 @@ class NetworksTest(base.BaseTestCase):
                 f" 0.16.0 and later do, and this is {version}$",
             )
 
-    def test_addresses_inside_of_the_cluster(self) -> None:
+    def test_labels_give_the_addresses_inside_of_the_cluster(self) -> None:
         cluster = specs.cluster(
             {
                 "calico_ipv4pool": "10.100.0.0/16",

@@ -41,7 +41,7 @@ class ClusterTest(base.BaseTestCase):
         values = nodes.TOPIC.cluster(specs.cluster(keypair="mine"))
         self.assertEqual("mine", values["machineSSHKeyName"])
 
-    def test_boot_volume_of_a_group(self) -> None:
+    def test_a_boot_volume_has_its_size_and_type(self) -> None:
         for disk, wanted in (
             (
                 cluster_spec.Disk(30, "fast"),
@@ -158,7 +158,7 @@ class GroupTest(base.BaseTestCase):
             ),
         )
 
-    def test_labels_and_taints_of_its_nodes(self) -> None:
+    def test_nodes_get_their_labels_and_taints(self) -> None:
         group = specs.group(
             magnum_name="GPU nodes (new)",
             role="ml/worker",

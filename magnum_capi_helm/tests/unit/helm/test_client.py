@@ -52,7 +52,7 @@ class UpgradeTest(program.HelmTestCase):
             told,
         )
 
-    def test_the_command_line(self) -> None:
+    def test_the_command_line_of_an_upgrade_has_these_options(self) -> None:
         self.answers(program.RELEASE)
         self.upgrade()
         argv = self.argv()
@@ -146,7 +146,7 @@ class ComplaintsTest(program.HelmTestCase):
 
 
 class UninstallTest(program.HelmTestCase):
-    def test_the_command_line(self) -> None:
+    def test_the_command_line_of_an_uninstall_has_these_options(self) -> None:
         self.answers("")
         self.helm().uninstall("demo-1", "magnum-p1")
         argv = self.argv()
@@ -181,7 +181,7 @@ class PullTest(program.HelmTestCase):
     def pull(self, chart: str, repository: str) -> None:
         self.helm().pull(chart, "1.0.0", repository, str(self.staging))
 
-    def test_a_chart_of_a_repository(self) -> None:
+    def test_a_chart_is_pulled_from_its_repository(self) -> None:
         self.answers("")
         self.pull("c", "https://charts")
         self.assertEqual(

@@ -193,7 +193,7 @@ class ManifestsTest(base.BaseTestCase):
             error = self.assertRaises(kind, manifests.converted, text, (CAPI,))
             self.assertNotIn("hunter2", str(error))
 
-    def test_the_apis_of_its_objects(self) -> None:
+    def test_a_manifest_names_the_apis_of_its_objects(self) -> None:
         self.assertEqual(
             {
                 (CAPI, "v1beta1", "Cluster"),

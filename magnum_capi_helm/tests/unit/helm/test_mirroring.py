@@ -439,7 +439,7 @@ FOUND: list[tuple[dict[str, Any], list[str]]] = [
 
 
 class FindTest(base.BaseTestCase):
-    def test_each_object(self) -> None:
+    def test_each_object_names_its_images(self) -> None:
         for found, images in FOUND:
             self.assertEqual(
                 sorted(images), sorted(mirroring.find([found])), str(found)

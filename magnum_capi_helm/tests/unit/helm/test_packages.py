@@ -59,7 +59,7 @@ class PackagesTest(base.BaseTestCase):
             packages.Package("c", "1.2.3", VALUES), self.read(ALIASED)
         )
 
-    def test_a_sub_chart_of_a_sub_chart(self) -> None:
+    def test_a_nested_sub_chart_is_read(self) -> None:
         deep = {
             "c/charts/cluster-addons/charts/more/Chart.yaml": b"name: more",
             "c/charts/cluster-addons/charts/more/values.yaml": b"x: 1",

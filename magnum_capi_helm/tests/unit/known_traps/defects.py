@@ -76,7 +76,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_create_that_is_ready_too_late_is_complete",
     ),
     "B9 nobody looks which versions an upgrade leads to": (
-        "unit.chart.test_upgrade_rules.RulesTest.test_steps_of_kubernetes",
+        "unit.chart.test_upgrade_rules.RulesTest.test_a_step_back_of_kubernetes_is_refused",
         "unit.chart.test_upgrade_rules.RulesTest.test_kubelets_that_stay",
     ),
     "B9 an upgrade that is refused has changed rows": (
@@ -90,7 +90,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_changed_default_reaches_no_cluster_by_a_resize",
         "unit.test_driver_legacy.LegacyTest."
         "test_a_resize_keeps_its_chart_and_its_values",
-        "unit.chart.test_upgrade_rules.RulesTest.test_versions_of_the_chart",
+        "unit.chart.test_upgrade_rules.RulesTest.test_an_older_chart_is_refused",
     ),
     "B11 a credential is leaked when Keystone fails at the deletion": (
         f"{_LIFECYCLE}.test_delete_hindered.HinderedDeleteTest."
@@ -170,8 +170,8 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_an_object_that_openstack_lacks_is_refused",
     ),
     "B17 a condition that is well when false reads as an illness": (
-        "unit.status.test_health.HealthTest.test_status_and_reason",
-        "unit.status.test_conditions.PolarityTest.test_well_bad_or_neither",
+        "unit.status.test_health.HealthTest.test_each_case_has_its_status_and_reason",
+        "unit.status.test_conditions.PolarityTest.test_a_condition_is_well_or_bad_by_its_polarity",
     ),
 }
 

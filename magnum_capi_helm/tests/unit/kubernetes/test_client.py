@@ -41,7 +41,7 @@ class GetTest(base.BaseTestCase):
             )
             self.assertEqual(expected, errors.explained(error))
 
-    def test_an_object(self) -> None:
+    def test_a_get_returns_the_object(self) -> None:
         management, transport = api.over(api.Answer(200, {"kind": "Secret"}))
         self.assertEqual(
             {"kind": "Secret"}, management.get(kinds.SECRET, "ns", "s")

@@ -112,7 +112,7 @@ class InsistenceTest(base.BaseTestCase):
             client.with_retries(slow.ask, slept.append, slow.clock)
             self.assertEqual(pauses, slept, str(seconds))
 
-    def test_each_kind_of_failure(self) -> None:
+    def test_each_kind_of_failure_has_its_retries(self) -> None:
         for script, pauses, end in _ROWS:
             slept: list[float] = []
             left = list(script)
@@ -160,7 +160,7 @@ class CountTest(server.ServerTest):
         del self.server.script[:]
         return len(self.server.requests)
 
-    def test_three_requests_at_most(self) -> None:
+    def test_a_request_is_sent_three_times_at_most(self) -> None:
         rows = [(method, 503) for method in _CALLS]
         rows += [("get", code) for code in (429, 500, 502, 504)]
         for method, code in rows:

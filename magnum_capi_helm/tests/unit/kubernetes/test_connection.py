@@ -22,7 +22,7 @@ NOBODY = "http://127.0.0.1:9"
 
 
 class RequestTest(server.ServerTest):
-    def test_paths_of_core_groups_and_discovery(self) -> None:
+    def test_core_groups_and_discovery_have_their_paths(self) -> None:
         connected = self.connect()
         connected.request("GET", "v1", "secrets/s", namespace="ns")
         connected.request("GET", "cluster.x-k8s.io/v1beta2", "clusters")
@@ -112,7 +112,7 @@ class AuthenticationTest(server.ServerTest):
     def _tokens(self) -> list[str | None]:
         return [each.get("Authorization") for each in self.server.headers]
 
-    def test_a_static_token(self) -> None:
+    def test_a_static_token_is_sent(self) -> None:
         self.connect().request("GET", "v1", "secrets")
         self.assertEqual(["Bearer static"], self._tokens())
 

@@ -230,7 +230,7 @@ class FailureTest(_Plugin):
                 self.failure(),
             )
 
-    def test_an_exit_code(self) -> None:
+    def test_a_failed_plugin_is_named_with_its_exit_code(self) -> None:
         (self.home / "code").write_text("3")
         self.assertIn("exec plugin PLUGIN ended with 3", self.failure())
 

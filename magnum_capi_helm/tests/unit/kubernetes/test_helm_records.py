@@ -134,7 +134,7 @@ class RevisionsTest(RecordsTestCase):
 
 
 class ReadTest(RecordsTestCase):
-    def test_a_whole_revision(self) -> None:
+    def test_a_revision_is_read_whole(self) -> None:
         self.record(3, "deployed", packed(BODY))
         found = self.read()
         assert found is not None
@@ -164,7 +164,7 @@ class ReadTest(RecordsTestCase):
         )
         self.assertEqual(frozenset(), found.names())
 
-    def test_a_revision_without_values_or_manifest(self) -> None:
+    def test_an_empty_revision_is_read(self) -> None:
         self.record(
             3,
             "failed",

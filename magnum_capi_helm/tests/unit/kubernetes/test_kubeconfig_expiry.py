@@ -27,7 +27,7 @@ def token(claims: object) -> str:
 
 
 class EndingsTest(base.BaseTestCase):
-    def test_expiry_of_each_kind_of_credential(self) -> None:
+    def test_each_kind_of_credential_has_its_expiry(self) -> None:
         claims = {"exp": 1763870400, "sub": "system:serviceaccount:a:b"}
         [path] = self.create_tempfiles([("token", f"{token(claims)}\n")])
         rows: list[tuple[str, dict[str, Any], list[tuple[str, float]]]] = [
@@ -50,7 +50,7 @@ class EndingsTest(base.BaseTestCase):
                 ]
                 self.assertEqual(expected, found)
 
-    def test_a_client_certificate(self) -> None:
+    def test_a_client_certificate_has_its_expiry(self) -> None:
         pem, _ = pki.trusted().signed("admin", days=2.0)
         [path] = self.create_tempfiles([("admin", pem)])
         (found,) = kubeconfig.expiries({"client-certificate": path})

@@ -30,7 +30,7 @@ def namespace(**annotations: str) -> client.Object:
 
 
 class ParsedTest(base.BaseTestCase):
-    def test_state_in_the_annotations_of_the_namespace(self) -> None:
+    def test_annotations_of_the_namespace_give_the_state(self) -> None:
         rows: tuple[tuple[client.Object | None, maintenance.State], ...] = (
             (None, maintenance.State("")),
             ({"metadata": {"uid": "u-1"}}, maintenance.State("u-1")),

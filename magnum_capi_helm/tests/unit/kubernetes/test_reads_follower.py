@@ -102,7 +102,7 @@ class FollowerTest(base.BaseTestCase):
             self._asked(),
         )
 
-    def test_effect_of_each_kind_of_event(self) -> None:
+    def test_each_kind_of_event_has_its_effect(self) -> None:
         a, b = machine("a", 3), machine("b", 4, "demo-2")
         for event, expected in (
             (

@@ -235,7 +235,7 @@ class FailureTest(_SharedReadsTest):
         self.source.errors = [errors.ManagementUnreachable("no answer")]
         self.assertRaises(errors.ManagementUnreachable, self._get)
 
-    def test_times_of_attempts_and_successes(self) -> None:
+    def test_attempts_and_successes_have_their_times(self) -> None:
         wall = 1000.0
         self.useFixture(fixtures.MockPatch("time.time", lambda: wall))
         self.snapshots.read(SCOPE)

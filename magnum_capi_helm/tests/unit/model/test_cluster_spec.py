@@ -13,7 +13,7 @@ from magnum_capi_helm import driver
 class SizeTest(base.BaseTestCase):
     """As magnum-api asks the driver, without any clients."""
 
-    def test_odd_numbers_up_to_seven(self) -> None:
+    def test_odd_numbers_up_to_seven_are_accepted(self) -> None:
         made = driver.Driver()
         for count in (1, 3, 5, 7):
             made.validate_master_size(count)

@@ -33,7 +33,7 @@ def secret(data: dict[str, str]) -> dict[str, Any]:
 
 
 class RecordTest(base.BaseTestCase):
-    def test_a_first_one(self) -> None:
+    def test_a_first_record_is_ready(self) -> None:
         self.assertEqual(
             delivery_record.Record(
                 id="kc_1f0eacf09afec7675b9a845d4cb58fe7",
@@ -72,7 +72,7 @@ class RecordTest(base.BaseTestCase):
         second = delivery_record.following(FIRST, "u-1", "other", 5.0)
         self.assertEqual(1001.0, second.created)
 
-    def test_pauses(self) -> None:
+    def test_pauses_double_up_to_an_hour(self) -> None:
         found = FIRST
         pauses = []
         for _ in range(9):

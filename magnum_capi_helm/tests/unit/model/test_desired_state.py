@@ -85,11 +85,11 @@ class DamagedTest(base.BaseTestCase):
         )
         self.assertIn("<release>-intent, is damaged", str(error))
 
-    def test_a_missing_part(self) -> None:
+    def test_a_missing_part_is_refused(self) -> None:
         self._refused(**{"intent.json": "absent"})
         self._refused(**{"values.json.gz": "absent"})
 
-    def test_no_base64(self) -> None:
+    def test_a_part_without_base64_is_refused(self) -> None:
         self._refused(**{"intent.json": "!"})
         self._refused(**{"values.json.gz": "!"})
 

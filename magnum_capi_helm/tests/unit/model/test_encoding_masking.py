@@ -12,7 +12,7 @@ MASK = encoding.MASK
 
 
 class ValuesTest(base.BaseTestCase):
-    def test_values_by_key(self) -> None:
+    def test_keys_decide_about_masked_values(self) -> None:
         for given, shown in (
             (
                 {"registryAuth": {"r": {"username": "u", "password": "p"}}},
@@ -32,7 +32,7 @@ class ValuesTest(base.BaseTestCase):
             expected = shown or {"grafana": {"adminPassword": MASK}}
             self.assertEqual(expected, encoding.mask_values(given))
 
-    def test_a_password_in_an_address(self) -> None:
+    def test_a_password_in_an_address_is_masked(self) -> None:
         self.assertEqual(
             {"content": f"http_proxy=http://{MASK}@proxy:3128 no=a@b"},
             encoding.mask_values(
@@ -40,7 +40,7 @@ class ValuesTest(base.BaseTestCase):
             ),
         )
 
-    def test_a_key_in_the_text_of_a_file(self) -> None:
+    def test_a_key_in_the_text_of_a_file_is_masked(self) -> None:
         self.assertEqual(
             {"content": f"keys:\n  - name: key1\n    secret: {MASK}\n"},
             encoding.mask_values(

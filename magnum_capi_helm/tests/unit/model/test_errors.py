@@ -85,14 +85,14 @@ class TrustTest(server.ServerTest):
         self.assertEqual("", logged.output)
         return errors.explained(error).replace(str(found.port), "PORT")
 
-    def test_a_certificate_of_another_ca(self) -> None:
+    def test_a_certificate_of_another_ca_is_named(self) -> None:
         self.assertRegex(
             self.asked(pki.Authority("another").pem),
             "^the certificate .* not trusted, .* certificate-authority-data "
             ".* https://127.0.0.1:PORT: unable to get local issuer",
         )
 
-    def test_a_certificate_of_another_host(self) -> None:
+    def test_a_certificate_of_another_host_is_named(self) -> None:
         self.assertIn(
             "Hostname mismatch, certificate is not valid for 'localhost'",
             self.asked(pki.trusted().pem, host="localhost"),

@@ -15,7 +15,7 @@ LONG = "x" * 63
 class NodeLabelsTest(base.BaseTestCase):
     parse = staticmethod(label_types.NodeLabels())
 
-    def test_pairs_separated_by_commas(self) -> None:
+    def test_commas_separate_pairs(self) -> None:
         self.assertEqual(
             (("disk", "ssd"), ("example.org/team", "a.b_c"), ("empty", "")),
             self.parse("disk=ssd, example.org/team=a.b_c,empty=,"),

@@ -157,7 +157,7 @@ class NodeGroupTest(base.BaseTestCase):
 
 
 class ObjectsTest(base.BaseTestCase):
-    def test_objects_of_a_release(self) -> None:
+    def test_objects_of_a_release_have_these_names(self) -> None:
         self.assertEqual(
             [
                 "demo-control-plane",

@@ -119,7 +119,7 @@ class RowsTest(base.BaseTestCase):
         self.assertEqual((WORKER,), whole.workers)
         self.assertEqual({"default-worker": 2}, whole.counts())
 
-    def test_rows_without_a_master(self) -> None:
+    def test_rows_without_a_master_have_none(self) -> None:
         self.assertIsNone(rows(WORKER).master)
 
     def test_a_cluster_whose_control_plane_leaves_is_doomed(self) -> None:

@@ -42,7 +42,7 @@ class RangeTest(base.BaseTestCase):
         self.assertIn("0.0.1", Range(until="0.24.0"))
         self.assertIn("anything", Range())
 
-    def test_in_words(self) -> None:
+    def test_ranges_are_described_in_words(self) -> None:
         self.assertEqual(
             "up to 0.2.0, 0.3.0 to 0.4.0, 1.0.0 and later",
             versions.describe(

@@ -74,7 +74,7 @@ def group_of(name: str, role: str, count: int) -> cluster_spec.NodeGroup:
 class ResolveTest(ResolveTestCase):
     """What a cluster becomes."""
 
-    def test_the_smallest_cluster_as_a_whole(self) -> None:
+    def test_the_smallest_cluster_has_this_spec(self) -> None:
         self.assertEqual(
             cluster_spec.Cluster(
                 release=base.RELEASE,
@@ -151,7 +151,7 @@ class ResolveTest(ResolveTestCase):
         found = self.resolve(labels={"boot_volume_size": "0"})
         self.assertEqual(0, found.control_plane.boot_disk.size)
 
-    def test_a_provider_of_load_balancers_that_octavia_lacks(self) -> None:
+    def test_an_unknown_provider_of_load_balancers_is_refused(self) -> None:
         labels_ = {"octavia_provider": "f5"}
         error = self.assertRaises(
             errors.LabelError, self.resolve, labels=labels_
@@ -235,17 +235,17 @@ class RefusedTest(ResolveTestCase):
             base.RELEASE,
         )
 
-    def test_a_distribution_without_support(self) -> None:
+    def test_an_unsupported_distribution_is_refused(self) -> None:
         call, args = self.group("default-worker", image_id="fedora")
         error = self.assertRaises(errors.InvalidInput, call, *args)
         self.assertIn("has 'fedora-coreos'", str(error))
 
-    def test_a_group_without_a_flavor(self) -> None:
+    def test_a_group_without_a_flavor_is_refused(self) -> None:
         call, args = self.group("default-worker", flavor_id=None)
         error = self.assertRaises(errors.InvalidInput, call, *args)
         self.assertIn("has no flavor; give one", str(error))
 
-    def test_an_even_control_plane(self) -> None:
+    def test_an_even_control_plane_is_refused(self) -> None:
         call, args = self.group("default-master", node_count=2)
         error = self.assertRaises(errors.InvalidInput, call, *args)
         self.assertIn("master_count=2", str(error))
@@ -259,7 +259,7 @@ class RefusedTest(ResolveTestCase):
     def test_a_network_that_is_not_there(self) -> None:
         self.refused("fixed_network: there is no", fixed_network="nowhere")
 
-    def test_a_label_of_the_wrong_type(self) -> None:
+    def test_a_label_of_the_wrong_type_is_refused(self) -> None:
         self.refused(
             "label boot_volume_size: ", labels={"boot_volume_size": "x"}
         )

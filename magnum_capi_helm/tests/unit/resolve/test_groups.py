@@ -96,7 +96,7 @@ class ImageTest(GroupsTestCase):
             found = self.resolve(image_id=image)
             self.assertEqual(distro, found.image.os_distro, image)
 
-    def test_a_distribution_without_support(self) -> None:
+    def test_an_unsupported_distribution_is_refused(self) -> None:
         self.assertIn(
             "image_id: choose an image whose os_distro is one of ubuntu, "
             "debian, rocky, rockylinux, flatcar",
@@ -128,7 +128,7 @@ class ImageTest(GroupsTestCase):
             )
             self.assertEqual("1.34.2", found.image.kube_version)
 
-    def test_a_label_that_contradicts_the_image(self) -> None:
+    def test_a_label_that_contradicts_the_image_is_refused(self) -> None:
         self.assertRegex(
             self.refused({"labels": {"kube_tag": "v1.33.6"}}, is_default=True),
             "^label kube_tag: .* 'v1.33.6'; image 'ubuntu-1.34' has v1.34.2$",
@@ -199,7 +199,7 @@ class DisksTest(GroupsTestCase):
             "^boot_volume_size is 5 GB, .* 10 GB. .* 'ubuntu-1.34'$",
         )
 
-    def test_the_volume_for_containers(self) -> None:
+    def test_labels_of_group_and_cluster_size_the_container_disk(self) -> None:
         for cluster, group, expected in (
             (None, None, cluster_spec.Disk()),
             (30, None, cluster_spec.Disk(30)),
@@ -230,7 +230,7 @@ class ControlPlaneTest(GroupsTestCase):
     def master(self, flavor: str, **given: str) -> None:
         self.resolve({"labels": given}, flavor_id=flavor, role="master")
 
-    def test_a_local_disk_for_etcd_that_the_flavor_lacks(self) -> None:
+    def test_a_local_disk_that_the_flavor_lacks_is_refused(self) -> None:
         given = {
             "etcd_blockdevice_size": "4",
             "etcd_blockdevice_type": "local",
@@ -339,7 +339,7 @@ class ReferencesTest(GroupsTestCase):
                 f"'mars' is none of those that are there ({there})", text
             )
 
-    def test_the_type_of_a_further_volume(self) -> None:
+    def test_an_unknown_type_of_a_further_volume_is_refused(self) -> None:
         self.resolve(labels={"extra_volumes": "data:1,logs:2:slow"})
         text = self.refused(labels={"extra_volumes": "data:1,logs:2:mars"})
         self.assertIn("label extra_volumes: ", text)

@@ -225,7 +225,7 @@ class RefusedTest(NetworkTestCase):
             )
         )
 
-    def test_a_network_with_two_subnets_of_one_version(self) -> None:
+    def test_a_network_with_two_equal_subnets_needs_a_choice(self) -> None:
         self.subnet("other", "net-2", "192.168.1.0/24")
         self.check(
             (

@@ -216,7 +216,7 @@ class TrustedCasTest(FilesTestCase):
             "[capi_helm] trusted_ca_files: larger than 16 KiB", self.refused()
         )
 
-    def test_a_file_without_certificates(self) -> None:
+    def test_a_file_without_certificates_is_refused(self) -> None:
         key = "-----BEGIN PRIVATE KEY-----\nhunter2\n"
         for group, option in (
             ("drivers", "openstack_ca_file"),

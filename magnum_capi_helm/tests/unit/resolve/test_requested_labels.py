@@ -70,7 +70,7 @@ class WithoutEffectTest(oslotest_base.BaseTestCase):
         ):
             self.assertEqual(text, self.refused({name: "x"}))
 
-    def test_a_label_of_another_driver_that_the_cluster_misses(self) -> None:
+    def test_only_missed_labels_of_other_drivers_are_named(self) -> None:
         found = requested_labels.without_effect(
             {
                 # Another cluster with the Heat driver.

@@ -214,7 +214,7 @@ class NewConditionsTest(base.BaseTestCase):
 
 
 class FactsTest(base.BaseTestCase):
-    def test_addresses_and_version_of_a_complete_cluster(self) -> None:
+    def test_a_complete_cluster_has_addresses_and_a_version(self) -> None:
         for shape in shapes.GENERATIONS:
             found = releases.verdict(releases.complete(shape))
             self.assertEqual("https://192.0.2.10:6443", found.api_address)

@@ -88,7 +88,7 @@ class RefusedServerTest(base.BaseTestCase):
                     f"{name} as {shape} shows it",
                 )
 
-    def test_a_server_in_error_without_a_word(self) -> None:
+    def test_a_server_in_error_without_a_message_is_named(self) -> None:
         # The provider up to 0.14 leaves the message of the fault out.
         file = documents.load("quota")
         for each in file["objects"]:

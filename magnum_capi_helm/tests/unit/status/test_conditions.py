@@ -72,7 +72,7 @@ class ReadersTest(base.BaseTestCase):
 
 
 class PolarityTest(base.BaseTestCase):
-    def test_well_bad_or_neither(self) -> None:
+    def test_a_condition_is_well_or_bad_by_its_polarity(self) -> None:
         rows = {
             ("Available", "True"): (True, False),
             ("Available", "False"): (False, True),

@@ -217,7 +217,7 @@ def _minute_ago() -> str:
 
 
 class HealthTest(base.BaseTestCase):
-    def test_status_and_reason(self) -> None:
+    def test_each_case_has_its_status_and_reason(self) -> None:
         for case, (generations, change, status, reason) in ROWS.items():
             for shape in generations:
                 changes = change(shape)
@@ -229,7 +229,7 @@ class HealthTest(base.BaseTestCase):
                     f"{case}, {shape}",
                 )
 
-    def test_a_node_of_a_new_machine(self) -> None:
+    def test_a_node_of_a_new_machine_starts_unless_silent(self) -> None:
         """One that is not ready starts; one that fell silent does not."""
         for status, reason, expected in (
             ("False", "NodeNotReady", ("HEALTHY", "starting")),

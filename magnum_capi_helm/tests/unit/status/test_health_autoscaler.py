@@ -21,7 +21,7 @@ def _deployment(*conditions: dict[str, str]) -> dict[str, Any]:
 
 
 class StoppedTest(base.BaseTestCase):
-    def test_each_state_of_its_deployment(self) -> None:
+    def test_each_state_of_the_deployment_has_its_reason(self) -> None:
         available = {"type": "Available", "status": "True"}
         missing = {"type": "Available", "status": "False"}
         message = "Deployment does not have minimum availability."
@@ -57,7 +57,7 @@ class HealthTest(base.BaseTestCase):
         )
         return health.of_autoscaler(objects, stopped)
 
-    def test_each_reason(self) -> None:
+    def test_each_fault_of_the_autoscaler_has_its_reason(self) -> None:
         group = "autoscaler.default-worker"
         fault = f"1 of 2 nodes ready: machine w-2: {_QUOTA} [cloud]"
         most = "at its maximum of 9 nodes"

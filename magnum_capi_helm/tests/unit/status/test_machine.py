@@ -99,7 +99,7 @@ class MachineErrorTest(base.BaseTestCase):
         seen = view.View(shapes.RELEASE, infra_machines=below, clock=clock)
         return fault_of(machine, seen)
 
-    def test_each_condition(self) -> None:
+    def test_each_condition_has_its_error(self) -> None:
         for shape in shapes.GENERATIONS:
             for (name, *words), error in BELOW.items():
                 below = {name: ("False", words[0], words[1])}
@@ -128,7 +128,7 @@ class MachineErrorTest(base.BaseTestCase):
         for shape in shapes.GENERATIONS:
             self.assertEqual("", self.error(shape, infra))
 
-    def test_the_servers_failure_before_everything(self) -> None:
+    def test_the_failure_of_the_server_precedes_all(self) -> None:
         server = provider_objects.server(
             "w-1",
             {"InstanceReady": ("False", "X", "less")},

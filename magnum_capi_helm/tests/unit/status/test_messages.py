@@ -258,15 +258,17 @@ class VerdictsTest(base.BaseTestCase):
                 wrong[what] = (wanted, found.reason)
         return wrong
 
-    def test_v1beta1_alone(self) -> None:
+    def test_verdicts_of_v1beta1_have_these_messages(self) -> None:
         wrong = self._wrong(shapes.V1BETA1, "cluster: lost the API")
         self.assertEqual({}, wrong)
 
-    def test_v1beta1_with_the_new_conditions(self) -> None:
+    def test_verdicts_of_v1beta1_with_new_conditions_have_these_messages(
+        self,
+    ) -> None:
         wrong = self._wrong(shapes.BOTH, "cluster: lost the API")
         self.assertEqual({}, wrong)
 
-    def test_v1beta2(self) -> None:
+    def test_verdicts_of_v1beta2_have_these_messages(self) -> None:
         wrong = self._wrong(shapes.V1BETA2, "cluster: lost the API")
         self.assertEqual({}, wrong)
 
@@ -282,7 +284,7 @@ DRAIN = (
 
 
 class UnreachableTest(base.BaseTestCase):
-    def test_the_address_and_what_to_look_at(self) -> None:
+    def test_the_message_names_the_address_and_the_suspects(self) -> None:
         cluster = core_objects.cluster(
             shapes.V1BETA2, new={"RemoteConnectionProbe": ("False", "", "")}
         )

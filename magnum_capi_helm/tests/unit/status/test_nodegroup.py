@@ -537,7 +537,7 @@ class OrderTest(Case):
 
 
 class ReplicasTest(base.BaseTestCase):
-    def test_counters_of_each_generation(self) -> None:
+    def test_each_generation_has_the_same_counters(self) -> None:
         for shape in shapes.GENERATIONS:
             workers = core_objects.workers(
                 shape, 5, existing=4, up_to_date=3, ready=2

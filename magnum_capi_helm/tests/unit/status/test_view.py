@@ -54,7 +54,7 @@ class ViewTest(base.BaseTestCase):
         )
         self.assertEqual({"default-worker", "gpu"}, seen.group_names())
 
-    def test_pending_revisions(self) -> None:
+    def test_a_pending_status_makes_a_revision_pending(self) -> None:
         words = {
             "pending-install": True,
             "pending-upgrade": True,

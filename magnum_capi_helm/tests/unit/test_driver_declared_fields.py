@@ -90,21 +90,21 @@ class DeclaredFieldsTest(base.FlowTestCase):
         self.health_poll()
         self.assertIn("COMPLETE", self.row().status)
 
-    def test_a_create(self) -> None:
+    def test_a_create_keeps_declared_fields(self) -> None:
         self.health_poll()
         for name, value in _DECLARED.items():
             self.assertEqual(value, getattr(self.row(), name), name)
         template = self.row().cluster_template
         self.assertEqual({}, template.labels)
 
-    def test_a_resize(self) -> None:
+    def test_a_resize_keeps_declared_fields(self) -> None:
         before = self.declared()
         self.resize(5)
         self.finish()
         before["default-worker"]["node_count"] = 5
         self.assertEqual(before, self.declared())
 
-    def test_nodegroups_that_come_change_and_go(self) -> None:
+    def test_nodegroups_that_come_and_go_keep_declared_fields(self) -> None:
         before = self.declared()
         self.add(
             "Extra_1",
@@ -126,7 +126,7 @@ class DeclaredFieldsTest(base.FlowTestCase):
         self.finish()
         self.assertEqual(before, self.declared())
 
-    def test_an_operation_that_is_refused(self) -> None:
+    def test_a_refused_operation_keeps_declared_fields(self) -> None:
         before = self.declared()
         self.assertRaises(
             exception.InvalidParameterValue,
@@ -139,7 +139,7 @@ class DeclaredFieldsTest(base.FlowTestCase):
         del refused["extra"]
         self.assertEqual(before, refused)
 
-    def test_a_failure_that_recovers(self) -> None:
+    def test_a_failure_that_recovers_keeps_declared_fields(self) -> None:
         before = self.declared()
         row = self.row()
         row.status = "UPDATE_FAILED"
@@ -147,7 +147,7 @@ class DeclaredFieldsTest(base.FlowTestCase):
         self.finish()
         self.assertEqual(before, self.declared())
 
-    def test_a_deletion_until_the_rows_go(self) -> None:
+    def test_a_deletion_keeps_declared_fields_to_the_end(self) -> None:
         before = self.declared()
         self.delete()
         self.poll()

@@ -39,12 +39,12 @@ class DetailsTest(moving.OriginTestCase, upgrading.UpgradeTestCase):
             self.assertIn(each, self.log.output)
             self.assertNotIn(each, told)
 
-    def test_an_address_in_the_health(self) -> None:
+    def test_the_health_hides_an_address(self) -> None:
         self.management.unreachable()
         self.assertIn(_NO_ANSWER, self.reasons())
         self.assert_hidden(management.ADDRESS)
 
-    def test_an_address_in_a_refused_upgrade(self) -> None:
+    def test_a_refused_upgrade_hides_an_address(self) -> None:
         self.management.unreachable()
         error = self.assertRaises(
             exception.NotSupported,
@@ -55,14 +55,16 @@ class DetailsTest(moving.OriginTestCase, upgrading.UpgradeTestCase):
         self.assertNotIn(management.ADDRESS, str(error))
         self.assert_hidden(management.ADDRESS)
 
-    def test_an_address_in_a_deletion(self) -> None:
+    def test_a_deletion_hides_an_address(self) -> None:
         self.delete()
         self.management.unreachable()
         self.poll()
         self.assertIn(f"deletion waits: {_NO_ANSWER}", self.reasons())
         self.assert_hidden(management.ADDRESS)
 
-    def test_option_and_identities_of_another_management_cluster(self) -> None:
+    def test_another_management_cluster_hides_option_and_identities(
+        self,
+    ) -> None:
         self.resize(3)
         other = self.move()
         self.poll()
@@ -72,7 +74,7 @@ class DetailsTest(moving.OriginTestCase, upgrading.UpgradeTestCase):
         )
         self.assert_hidden(_OPTION, *identities)
 
-    def test_a_wrong_option(self) -> None:
+    def test_a_wrong_option_is_hidden(self) -> None:
         for source in ("one", "another"):
             error = errors.NotConfigured(f"[capi_helm] {source} is wrong")
             self.management.fail(error, times=None)

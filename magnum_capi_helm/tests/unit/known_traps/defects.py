@@ -81,9 +81,9 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     ),
     "B9 an upgrade that is refused has changed rows": (
         f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest."
-        "test_templates_that_do_not_fit",
+        "test_an_unfit_template_is_refused",
         f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest."
-        "test_a_webhook_that_refuses",
+        "test_a_refusal_of_a_webhook_refuses_the_upgrade",
     ),
     "B10 another default moves the chart of a living cluster": (
         f"{_LIFECYCLE}.test_poll_status_apply.ApplyTest."
@@ -143,7 +143,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_any_name_of_a_nodegroup_gives_a_valid_group",
     ),
     "B15 a label with a wrong value is changed and not refused": (
-        f"{_LIFECYCLE}.test_create_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type",
+        f"{_LIFECYCLE}.test_create_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type_is_refused",
         "unit.model.test_labels.ParseTest."
         "test_an_error_has_label_value_and_what_is_allowed",
     ),

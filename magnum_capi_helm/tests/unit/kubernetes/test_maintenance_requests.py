@@ -73,7 +73,7 @@ class RefusedTest(freezing.FrozenTestCase):
         self.assertEqual(self.before, self.wants())
         self.heal()
 
-    def test_an_upgrade_with_untouched_rows(self) -> None:
+    def test_an_upgrade_is_refused_with_untouched_rows(self) -> None:
         template = self.template(image_id="ubuntu-1.34")
         with self.saves() as saves:
             self.refused(
@@ -86,13 +86,13 @@ class RefusedTest(freezing.FrozenTestCase):
             )
         self.assertEqual([], saves)
 
-    def test_a_rotation_with_untouched_rows(self) -> None:
+    def test_a_rotation_is_refused_with_untouched_rows(self) -> None:
         with self.saves() as saves:
             self.refused(self.rotate)
         self.assertEqual([], saves)
         self.assertEqual(1, len(self.openstack.credentials))
 
-    def test_a_new_nodegroup(self) -> None:
+    def test_a_new_nodegroup_is_refused_and_fails(self) -> None:
         self.refused(self.add, "more")
         group = self.groups()["more"]
         self.assertEqual("CREATE_FAILED", group.status)

@@ -162,46 +162,46 @@ class ClusterTest(RefusedClusterTestCase):
         }
         return cloud
 
-    def test_a_value_of_the_wrong_type(self) -> None:
+    def test_a_value_of_the_wrong_type_is_refused(self) -> None:
         self.check(values.TYPES)
 
-    def test_a_choice_that_there_is_not(self) -> None:
+    def test_an_unknown_choice_is_refused(self) -> None:
         self.check(values.CHOICES)
 
-    def test_a_number_out_of_range(self) -> None:
+    def test_a_number_out_of_range_is_refused(self) -> None:
         self.check(values.BOUNDS)
 
-    def test_a_range_of_addresses_that_is_none(self) -> None:
+    def test_an_invalid_range_of_addresses_is_refused(self) -> None:
         self.check(networks.RANGES)
 
-    def test_ranges_that_overlap(self) -> None:
+    def test_ranges_that_overlap_are_refused(self) -> None:
         self.check(networks.OVERLAPS)
 
-    def test_families_of_addresses_that_do_not_fit(self) -> None:
+    def test_unfit_families_of_addresses_are_refused(self) -> None:
         self.check(networks.FAMILIES)
 
-    def test_a_zone_or_type_that_is_not_there(self) -> None:
+    def test_an_unknown_zone_or_type_is_refused(self) -> None:
         self.check(clouds.CHOICES)
 
     def test_an_unfit_network_image_or_flavor_is_refused(self) -> None:
         self.check(clouds.UNFIT)
 
-    def test_an_api_that_nobody_would_reach(self) -> None:
+    def test_an_unreachable_api_is_refused(self) -> None:
         self.check(networks.API)
 
-    def test_text_that_is_more_than_text(self) -> None:
+    def test_text_with_syntax_is_refused(self) -> None:
         self.check(texts.SYNTAX)
 
-    def test_names_that_kubernetes_does_not_take(self) -> None:
+    def test_invalid_names_of_kubernetes_are_refused(self) -> None:
         self.check(texts.NAMES)
 
-    def test_labels_that_contradict_each_other(self) -> None:
+    def test_contradicting_labels_are_refused(self) -> None:
         self.check(pairs.CONTRADICTIONS)
 
-    def test_labels_that_the_chart_would_ignore(self) -> None:
+    def test_labels_that_the_chart_would_ignore_are_refused(self) -> None:
         self.check(pairs.CHARTS)
 
-    def test_labels_that_nobody_knows(self) -> None:
+    def test_unknown_labels_are_refused(self) -> None:
         self.check(pairs.UNKNOWN)
 
 
@@ -236,7 +236,7 @@ class NodegroupTest(RefusedTestCase):
         self.assertEqual("UPDATE_FAILED", self.row().status)
         return str(group.status_reason)
 
-    def test_a_nodegroup_that_can_not_be(self) -> None:
+    def test_an_impossible_nodegroup_is_refused(self) -> None:
         self.check(nodegroups.GROUPS)
 
 

@@ -43,7 +43,7 @@ class RefusedCreateTest(base.FlowTestCase):
         self.assertEqual(["kube-system"], self.server.names(kinds.NAMESPACE))
         self.assertEqual(1, len(self.warnings()), self.warnings())
 
-    def test_a_chart_that_is_nowhere(self) -> None:
+    def test_an_absent_chart_is_refused(self) -> None:
         self.helm.published = {"0.27.0"}
         self.refused(
             "9.9.9",
@@ -51,7 +51,7 @@ class RefusedCreateTest(base.FlowTestCase):
             template={"labels": {"capi_helm_chart_version": "9.9.9"}},
         )
 
-    def test_no_kubeconfig(self) -> None:
+    def test_an_absent_kubeconfig_refuses_a_create(self) -> None:
         missing = "/nowhere/kubeconfig"
         real = client.Client(
             lambda: connection.Connection(missing, (1.0, 1.0))
@@ -63,32 +63,34 @@ class RefusedCreateTest(base.FlowTestCase):
         self.assertIn("no kubeconfig", self.log.output)
         self.assertIn("[capi_helm] kubeconfig_file", self.log.output)
 
-    def test_an_unreachable_management_cluster(self) -> None:
+    def test_an_unreachable_management_cluster_refuses_a_create(self) -> None:
         self.management.unreachable()
         self.refused("management cluster", "does not answer")
 
-    def test_a_management_cluster_without_cluster_api(self) -> None:
+    def test_a_management_cluster_without_cluster_api_refuses_a_create(
+        self,
+    ) -> None:
         self.management.unserved.add(kinds.CLUSTER)
         self.refused("serves no Cluster of cluster.x-k8s.io")
 
-    def test_a_user_with_a_restricted_application_credential(self) -> None:
+    def test_a_restricted_application_credential_is_refused(self) -> None:
         self.login(restricted=True)
         self.refused("restricted", "--unrestricted")
 
-    def test_a_user_who_is_nothing_but_admin(self) -> None:
+    def test_a_user_with_the_role_admin_alone_is_refused(self) -> None:
         self.login(roles=("admin",))
         self.refused("no role", "any role but admin")
 
-    def test_a_user_without_a_role_that_the_operator_allows(self) -> None:
+    def test_a_user_without_an_allowed_role_is_refused(self) -> None:
         conf.CONF.set_override("app_cred_roles", ["member"], "capi_helm")
         self.login(roles=("reader", "admin"))
         self.refused("no role", "allowed: member")
 
-    def test_a_network_service_that_does_not_answer(self) -> None:
+    def test_a_silent_network_service_refuses_a_create(self) -> None:
         self.openstack.stop(openstack.NETWORK)
         self.refused("network")
 
-    def test_a_ca_file_that_is_missing(self) -> None:
+    def test_a_missing_ca_file_refuses_a_create(self) -> None:
         conf.CONF.set_override("openstack_ca_file", "/nowhere", "drivers")
         self.refused("Magnum is not configured for this")
         self.assertIn("openstack_ca_file", self.log.output)

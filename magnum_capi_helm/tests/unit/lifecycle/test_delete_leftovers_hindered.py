@@ -118,7 +118,7 @@ class HinderedTest(deleting.LeftoversTestCase):
         self.assertIn(("DELETE", "loadbalancers"), sent)
         self.assertEqual(("pvc-1",), outcome.left["Kubernetes volumes"])
 
-    def test_a_cloud_without_octavia(self) -> None:
+    def test_a_deletion_needs_no_octavia(self) -> None:
         self.drained()
         catalog = openstack.token_info(("admin",))
         catalog["token"]["catalog"] = [

@@ -106,7 +106,7 @@ class AddTest(base.NodegroupTestCase):
         self.add("gpu")
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
-    def test_labels_and_taints_of_its_nodes(self) -> None:
+    def test_nodes_of_a_new_group_get_labels_and_taints(self) -> None:
         self.add(
             "gpu",
             node_labels={"tier": "gpu"},
@@ -125,7 +125,9 @@ class AddTest(base.NodegroupTestCase):
             new["kubeadmConfigSpec"],
         )
 
-    def test_a_group_that_an_admin_of_another_project_added(self) -> None:
+    def test_a_group_of_another_projects_admin_belongs_to_the_cluster(
+        self,
+    ) -> None:
         self.add("gpu", project_id="an-admins-project")
         self.settle()
         self.resize(3)
@@ -167,16 +169,16 @@ class RefusedAddTest(base.NodegroupTestCase):
             (self.row().status, self.row().status_reason),
         )
 
-    def test_an_unknown_flavor(self) -> None:
+    def test_an_unknown_flavor_is_refused(self) -> None:
         self.refused("there is no such flavor", flavor_id="m1.huge")
 
-    def test_an_unknown_image(self) -> None:
+    def test_an_unknown_image_is_refused(self) -> None:
         self.refused("there is no such image", image_id="dos")
 
     def test_a_label_that_is_wrong(self) -> None:
         self.refused("boot_volume_size", labels={"boot_volume_size": "big"})
 
-    def test_a_project_without_quota(self) -> None:
+    def test_a_project_without_quota_is_refused(self) -> None:
         words = "not enough quota: instances"
         self.useFixture(
             fixtures.MockPatchObject(

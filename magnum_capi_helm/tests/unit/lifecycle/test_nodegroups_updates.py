@@ -157,7 +157,7 @@ class RefusedUpdateTest(UpdateTestCase):
     def test_a_label_that_no_kubelet_may_set(self) -> None:
         self.refused("node_labels", node_labels={"kubernetes.io/x": "y"})
 
-    def test_a_taint_without_a_known_effect(self) -> None:
+    def test_a_taint_without_a_known_effect_is_refused(self) -> None:
         self.refused(
             "node_taints", node_taints=[{"key": "a", "effect": "Never"}]
         )
@@ -181,7 +181,7 @@ class AutoscaledTest(UpdateTestCase):
         {"labels": AUTOSCALED, "min_node_count": 1, "max_node_count": 4}
     )
 
-    def test_bounds_of_a_new_group(self) -> None:
+    def test_a_new_group_has_bounds_and_no_count(self) -> None:
         self.assertNotIn("machineCount", self.item())
         self.assertEqual(
             (True, 1, 4),

@@ -97,7 +97,7 @@ class OldHookTest(MachinesTestCase):
         self.poll()
         self.assertEqual([], self.hooks())
 
-    def test_a_deletion(self) -> None:
+    def test_a_deletion_removes_old_hooks(self) -> None:
         self.waiting()
         self.delete()
         self.poll()

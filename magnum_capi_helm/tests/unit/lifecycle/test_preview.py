@@ -130,7 +130,7 @@ class PreviewTest(base.FlowTestCase):
             error = self.assertRaises(errors.InvalidInput, self.diff, *argv)
             self.assertIn(text, str(error))
 
-    def test_a_cluster_without_a_release(self) -> None:
+    def test_a_cluster_without_a_release_is_refused(self) -> None:
         self.saved(status="CREATE_FAILED")
         error = self.assertRaises(
             errors.InvalidInput, self.run_command, command.Values, "web"

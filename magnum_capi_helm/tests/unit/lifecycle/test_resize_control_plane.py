@@ -34,7 +34,7 @@ class ControlPlaneTest(base.FlowTestCase):
             del values["clusterAnnotations"]
         self.assertEqual(first, last)
 
-    def test_the_same_size_again_after_a_failure(self) -> None:
+    def test_a_repeated_resize_succeeds_after_a_failure(self) -> None:
         self.complete()
         self.helm.outcomes = [helm.Outcome.REFUSED] * 2
         self.resize(3, "default-master")

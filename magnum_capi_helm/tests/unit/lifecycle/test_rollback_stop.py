@@ -88,7 +88,7 @@ class StopTest(test_upgrade_minors.MinorsTestCase):
             self.refused_stop(),
         )
 
-    def test_an_upgrade_of_one_step(self) -> None:
+    def test_an_upgrade_of_one_step_has_nothing_to_stop(self) -> None:
         self.upgrade(self.template(flavor_id="m1.large"))
         self.assertEqual(
             "cluster web has no upgrade with steps to come: there is nothing "

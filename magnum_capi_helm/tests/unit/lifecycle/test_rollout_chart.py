@@ -27,7 +27,7 @@ class ChartTest(rolling.RolloutTestCase):
         self.resize(3)
         self.assertEqual(rolling.NEW, self.helm.upgrades[-1].chart_version)
 
-    def test_both_at_once(self) -> None:
+    def test_chart_and_files_are_rolled_out_at_once(self) -> None:
         self.all.write_text(rolling.ADDON)
         self.rolled_out(chart=rolling.NEW, files=True)
         self.assertEqual(rolling.NEW, self.helm.upgrades[-1].chart_version)
@@ -68,7 +68,7 @@ class OldChartTest(rolling.RolloutTestCase):
             "^the chart is not made .*0.15.0 takes 1.29 to 1.32, .* v1.34.2$",
         )
 
-    def test_a_label_that_the_chart_would_ignore(self) -> None:
+    def test_a_label_that_the_new_chart_ignores_is_refused(self) -> None:
         labels = {
             "capi_helm_chart_version": "0.10.1",
             "extra_network_names": "public",

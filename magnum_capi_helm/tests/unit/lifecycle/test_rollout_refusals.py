@@ -23,7 +23,7 @@ class RefusedTest(rolling.RolloutTestCase):
         super().setUp()
         self.all.write_text(rolling.ADDON)
 
-    def test_statuses(self) -> None:
+    def test_an_incomplete_cluster_is_refused(self) -> None:
         for status in (
             "CREATE_IN_PROGRESS",
             "CREATE_FAILED",

@@ -183,7 +183,7 @@ class DisturbedTest(StepsTestCase):
 class TogetherTest(upgrading.UpgradeTestCase):
     """Upgrades of one step."""
 
-    def test_workers_alone(self) -> None:
+    def test_an_upgrade_of_workers_alone_needs_no_steps(self) -> None:
         self.upgrade(self.template(flavor_id="m1.large"))
         self.assertNotIn(upgrade_steps.Upgrade.KEY, self.intent_keys())
 

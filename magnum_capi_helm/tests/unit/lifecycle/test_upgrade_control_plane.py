@@ -74,7 +74,7 @@ class RefusalTest(AloneTestCase):
         new = self.template(**{"image_id": "ubuntu-1.35", **fields})
         return self.refused(new, nodegroup="default-master")
 
-    def test_workers_that_would_be_too_old(self) -> None:
+    def test_workers_that_would_be_too_old_are_refused(self) -> None:
         self.useFixture(fixtures.MockPatchObject(nodes, "SKEW", 0))
         self.assertEqual(
             "upgrade or delete the nodegroup that keeps its image first: a "
@@ -84,7 +84,7 @@ class RefusalTest(AloneTestCase):
             self.refused_alone(),
         )
 
-    def test_another_flavor_of_workers(self) -> None:
+    def test_another_flavor_of_workers_is_refused(self) -> None:
         self.assertEqual(
             "flavor_id: choose a template with the flavor of the cluster's "
             "template, or upgrade the whole cluster, without --nodegroup. It "

@@ -156,7 +156,7 @@ class ChangedBoundsTest(AutoscaledTestCase):
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
         return self.bounds()
 
-    def test_a_lower_bound(self) -> None:
+    def test_a_lower_bound_outlives_an_upgrade(self) -> None:
         self.change("default-worker", min_node_count=2)
         self.assertEqual((2, 5, None), self.upgraded())
 

@@ -106,7 +106,7 @@ class MinorsTest(MinorsTestCase):
         self.assertEqual(expected, self.versions())
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
 
-    def test_the_control_plane_alone_then_the_workers(self) -> None:
+    def test_workers_follow_a_control_plane_upgraded_alone(self) -> None:
         self.begin(nodegroup="default-master")
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)

@@ -64,11 +64,11 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
 class RefusalTest(upgrading.UpgradeTestCase):
     """Each leaves the rows and the release alone."""
 
-    def test_templates_that_do_not_fit(self) -> None:
+    def test_an_unfit_template_is_refused(self) -> None:
         for fields, text in _TEMPLATES:
             self.assertIn(text, self.refused(self.template(**fields)))
 
-    def test_a_control_plane_that_kubeadm_would_refuse(self) -> None:
+    def test_a_control_plane_too_small_for_kubeadm_is_refused(self) -> None:
         conf.CONF.set_override("minimum_flavor_vcpus", 1, "capi_helm")
         self.assertIn(
             "master_flavor_id: the flavor is too small: a control plane needs "
@@ -76,7 +76,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
             self.refused(self.template(master_flavor_id="m1.tiny")),
         )
 
-    def test_another_operation_under_way(self) -> None:
+    def test_an_upgrade_is_refused_during_another_operation(self) -> None:
         with self.busy():
             text = self.refused(self.template(image_id="ubuntu-1.35"))
         self.assertEqual(
@@ -84,7 +84,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
             text,
         )
 
-    def test_a_webhook_that_refuses(self) -> None:
+    def test_a_refusal_of_a_webhook_refuses_the_upgrade(self) -> None:
         self.management.fail(
             errors.ManagementError("spec.apiServerPort is immutable"),
             verbs=("dry-run",),
@@ -112,7 +112,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
             self.assertIn(str(error), text)
             self.assertNotIn("does not fit", text)
 
-    def test_a_webhook_that_forbids(self) -> None:
+    def test_a_webhook_that_forbids_refuses_the_upgrade(self) -> None:
         for text in (
             'admission webhook "w" denied the request: not now (403)',
             "ValidatingAdmissionPolicy 'p' denied request: not now (403)",
@@ -123,7 +123,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
                 self._refused_with(error),
             )
 
-    def test_a_management_cluster_that_does_not_answer(self) -> None:
+    def test_a_silent_management_cluster_refuses_the_upgrade(self) -> None:
         self.management.unreachable()
         new = self.template(image_id="ubuntu-1.35")
         error = self.assertRaises(exception.NotSupported, self.upgrade, new)
@@ -141,7 +141,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
         )
         self.refused(self.template(image_id="ubuntu-1.35"))
 
-    def test_a_chart_that_was_not_made_for_the_kubernetes(self) -> None:
+    def test_a_chart_for_another_kubernetes_is_refused(self) -> None:
         new = self.template(
             image_id="ubuntu-1.35",
             labels={"capi_helm_chart_version": "0.26.1"},
@@ -169,7 +169,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.poll()
         self.created()
 
-    def test_a_group_that_stays_too_old(self) -> None:
+    def test_a_group_that_stays_too_old_is_refused(self) -> None:
         self.add("old", image_id="ubuntu-1.34.3")
         self.settle()
         self.upgrade(self.template(image_id="ubuntu-1.35"))
@@ -184,9 +184,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
             self.refused(self.template(image_id="ubuntu-1.36")),
         )
 
-    def test_more_machines_of_a_group_that_is_too_old_for_new_ones(
-        self,
-    ) -> None:
+    def test_growth_of_a_group_that_is_too_old_is_refused(self) -> None:
         self.add("mine", image_id="ubuntu-1.34.3")
         self.settle()
         self.upgrade(self.template(image_id="ubuntu-1.35"))
@@ -250,7 +248,9 @@ class RefusalTest(upgrading.UpgradeTestCase):
             ["control-plane", "default-worker"], sorted(self.machines())
         )
 
-    def test_another_distribution_beside_a_group_that_stays(self) -> None:
+    def test_another_distribution_beside_a_group_that_stays_is_refused(
+        self,
+    ) -> None:
         self.add("mine", image_id="ubuntu-1.34.3")
         self.settle()
         self.assertIn(
@@ -258,7 +258,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
             self.refused(self.template(image_id="flatcar")),
         )
 
-    def test_a_group_that_would_go_back(self) -> None:
+    def test_a_group_that_would_go_back_is_refused(self) -> None:
         self.add("mine", image_id="ubuntu-1.34.3")
         self.settle()
         self.assertIn(
@@ -269,7 +269,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
             self.refused(self.row().cluster_template, nodegroup="mine"),
         )
 
-    def test_magnums_rollback(self) -> None:
+    def test_a_rollback_by_magnum_is_refused(self) -> None:
         error = self.assertRaises(
             exception.NotSupported,
             self.handler.cluster_upgrade,

@@ -155,7 +155,7 @@ class UpgradeAnswersTest(upgrading.UpgradeTestCase):
             self.answer(self.row().cluster_template, nodegroup="gpu.large"),
         )
 
-    def test_a_management_cluster(self) -> None:
+    def test_the_answer_of_a_management_cluster_is_shown(self) -> None:
         """What it answers to the dry run of an upgrade."""
         forbidden = 'secrets "s.v1" is forbidden'
         denied = 'admission webhook "w.x-k8s.io" denied the request: no'
@@ -262,7 +262,7 @@ class StatusReasonsTest(base.FlowTestCase):
         )
         return str(self.row().status_reason)
 
-    def test_quota(self) -> None:
+    def test_the_reason_names_the_missing_quota(self) -> None:
         conf.CONF.set_override("quota_check", "refuse", "capi_helm")
         self.openstack.quotas.known["instances"] = (10, 9)
         self.assertEqual(
@@ -270,7 +270,7 @@ class StatusReasonsTest(base.FlowTestCase):
             self.refused_resize(5),
         )
 
-    def test_bounds_of_a_nodegroup(self) -> None:
+    def test_the_reason_names_the_bounds_of_the_nodegroup(self) -> None:
         group = self.groups()["default-worker"]
         group.min_node_count, group.max_node_count = 1, 4
         group.save()
@@ -280,7 +280,7 @@ class StatusReasonsTest(base.FlowTestCase):
             self.refused_resize(5),
         )
 
-    def test_unknown_node(self) -> None:
+    def test_the_reason_names_an_unknown_node(self) -> None:
         self.assertEqual(
             "nodes_to_remove: nodegroup 'default-worker' has no '10.0.0.9'; "
             f"its nodes are {base.RELEASE}-default-worker-m0, "

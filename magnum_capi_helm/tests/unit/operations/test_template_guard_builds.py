@@ -141,7 +141,7 @@ class RequestTest(BuildTestCase):
         self.build({"renamed": "default-worker"})
         self.assertIn("(default-worker)", self.refused(self.resize, 3))
 
-    def test_a_new_nodegroup(self) -> None:
+    def test_a_new_nodegroup_is_refused(self) -> None:
         self.build(PATCHED)
         self.refused(self.add, "more")
         self.assertEqual("CREATE_FAILED", self.groups()["more"].status)
@@ -150,7 +150,7 @@ class RequestTest(BuildTestCase):
         self.remove("more")
         self.assertNotIn("more", self.groups())
 
-    def test_a_new_nodegroup_of_which_nova_hears_nothing(self) -> None:
+    def test_a_refused_nodegroup_makes_no_server_group(self) -> None:
         self.build(PATCHED)
         made = self.useFixture(
             fixtures.MockPatchObject(server_groups, "ensure")
@@ -159,17 +159,17 @@ class RequestTest(BuildTestCase):
         self.refused(self.add, "more", labels=labels)
         made.assert_not_called()
 
-    def test_new_bounds_of_a_nodegroup(self) -> None:
+    def test_new_bounds_of_a_nodegroup_are_refused(self) -> None:
         self.build(EXTRA)
         self.refused(self.change, "extra", max_node_count=9)
         self.assertEqual(3, self.groups()["extra"].max_node_count)
 
-    def test_other_labels_of_another_nodegroup(self) -> None:
+    def test_other_labels_of_another_nodegroup_are_refused(self) -> None:
         self.build(WORKERS)
         labels = {"a.example.org/b": "c"}
         self.refused(self.change, "extra", node_labels=labels)
 
-    def test_the_deletion_of_a_nodegroup(self) -> None:
+    def test_the_deletion_of_a_nodegroup_is_refused(self) -> None:
         self.build(PATCHED)
         self.refused(self.remove, "extra")
         self.assertEqual("DELETE_FAILED", self.groups()["extra"].status)
@@ -274,7 +274,7 @@ class MeantTest(upgrading.UpgradeTestCase):
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
 
-    def test_a_rollback(self) -> None:
+    def test_a_rollback_replaces_machines(self) -> None:
         self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.poll()
@@ -502,7 +502,7 @@ class DigestTest(base.FlowTestCase):
 class LegacyTest(test_driver_legacy.LegacyTestCase):
     """A cluster of 1.4.0: its manifest alone says what it was made from."""
 
-    def test_the_same_chart(self) -> None:
+    def test_an_equal_manifest_lets_a_resize_pass(self) -> None:
         # Its helm wrote the same objects in another way and order.
         record = (self.management, base.NAMESPACE, test_driver_legacy.RELEASE)
         found = helm_records.read(*record, 1)  # type: ignore[arg-type]
@@ -515,7 +515,7 @@ class LegacyTest(test_driver_legacy.LegacyTestCase):
         self.resize(3)
         self.assertEqual(3, self.replicas())
 
-    def test_another_build_of_it(self) -> None:
+    def test_another_build_refuses_a_resize(self) -> None:
         put_build(self.helm, PATCHED)
         error = self.assertRaises(exception.NotSupported, self.resize, 3)
         self.assertIn("(control-plane, default-worker)", str(error))

@@ -264,12 +264,18 @@ def waiting(stored: plan.Plan | None) -> Collection[str]:
     return frozenset().union(*(each.groups for each in stored.later))
 
 
-def at_end(stored: plan.Plan | None, before: topic.Values) -> topic.Values:
-    """Return the values after the last step of an upgrade, if one goes on.
+def at_next_workers(
+    stored: plan.Plan | None, before: topic.Values
+) -> topic.Values:
+    """Return the values after the next step of workers, if an upgrade goes on.
+
+    A group of a later version would keep this step from its end.
 
     :param before: as they are by now
     """
     if isinstance(stored, Upgrade):
         for each in (stored.stage, *stored.later):
             before = applied(before, each.changes)
+            if each.workers:
+                break
     return before

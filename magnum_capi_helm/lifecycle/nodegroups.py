@@ -342,7 +342,7 @@ def _new_item(
                 "another name"
             )
     # In an upgrade, the machines wait for the step that brings their version.
-    coming = upgrade_steps.at_end(stored.plan, desired.values)
+    coming = upgrade_steps.at_next_workers(stored.plan, desired.values)
     values.check_group(resolve_cluster.living(cluster, outline, coming), group)
     quota.check_group(cloud, outline, group)
     item = values.node_group(outline, group)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -143,6 +144,14 @@ def _versions(content: dict[str, Any]) -> list[tuple[str, str]]:
     return [(e["kubernetesVersion"], e["machineImageId"]) for e in places]
 
 
+def _at_end(
+    plan: upgrade_steps.Upgrade, content: dict[str, Any]
+) -> dict[str, Any]:
+    for each in (plan.stage, *plan.later):
+        content = upgrade_steps.applied(content, each.changes)
+    return content
+
+
 class ValuesTest(base.BaseTestCase):
     """Steps: C33 C34 C35 W35 C36 W36."""
 
@@ -192,10 +201,10 @@ class ValuesTest(base.BaseTestCase):
     ) -> None:
         found = upgrade_steps.Upgrade.from_secret(self.plan.to_secret())
         assert found is not None
-        self.assertEqual(_NEW, upgrade_steps.at_end(found, _OLD))
+        self.assertEqual(_NEW, _at_end(found, _OLD))
         # Once more, from the values of any step.
         for each in self.values:
-            self.assertEqual(_NEW, upgrade_steps.at_end(found, each))
+            self.assertEqual(_NEW, _at_end(found, each))
 
     def test_counts_and_groups_of_meanwhile_stay(self) -> None:
         made = {"name": "b", "machineCount": 1}
@@ -204,7 +213,7 @@ class ValuesTest(base.BaseTestCase):
             "controlPlane": {**_OLD["controlPlane"], "machineCount": 5},
             "nodeGroups": [{**_OLD["nodeGroups"][0], "machineCount": 7}, made],
         }
-        last = upgrade_steps.at_end(self.plan, now)
+        last = _at_end(self.plan, now)
         self.assertEqual(5, last["controlPlane"]["machineCount"])
         counts = [each["machineCount"] for each in last["nodeGroups"]]
         self.assertEqual([7, 1], counts)
@@ -241,3 +250,12 @@ class ValuesTest(base.BaseTestCase):
         last = upgrade_steps.Upgrade(stages=self.plan.stages, step=5)
         self.assertEqual(set(), upgrade_steps.waiting(last))
         self.assertEqual((), upgrade_steps.waiting(None))
+
+    def test_a_new_group_is_of_the_next_step_of_workers(self) -> None:
+        versions = (*4 * ["1.35.1"], *2 * ["1.36.1"])
+        for step, before in enumerate((_OLD, *self.values[:-1])):
+            found = dataclasses.replace(self.plan, step=step)
+            then = upgrade_steps.at_next_workers(found, before)
+            plane = then["controlPlane"]["kubernetesVersion"]
+            self.assertEqual(versions[step], plane, str(step))
+        self.assertEqual(_OLD, upgrade_steps.at_next_workers(None, _OLD))

@@ -339,8 +339,9 @@ class NeedsTest(FaultsCase):
     def test_an_image_that_is_gone(self) -> None:
         self.assertEqual(
             "image ubuntu-v9 does not exist or is not active: it was deleted "
-            "or hidden after the cluster was made; upgrade to a template with "
-            "another image, or ask for it to be restored [image-missing]",
+            "or hidden after the cluster was made; ask for it to be restored, "
+            "after which auto-healing replaces a machine in ERROR, or upgrade "
+            "to a template with another image [image-missing]",
             self.mute({"image": {"filter": {"name": "ubuntu-v9"}}}),
         )
 

@@ -195,6 +195,20 @@ def show(
     status_writer.save_in_progress(held.row)
 
 
+def show_begun(
+    held: holding.Held, state: observed_state.ObservedState
+) -> None:
+    """Show the step that a request began, before helm runs.
+
+    The conductor may have died. Without it on the Cluster, polls wait for all
+    workers, and Cluster API makes none before the control plane is done.
+    """
+    plan = state.stored.plan if state.stored else None
+    has_begun = plan and plan.EARLY and plan.machines is not None
+    if plan and has_begun and _step_of(state.view) != plan.text:
+        show(held, plan, state.view)
+
+
 def _annotate(
     held: holding.Held, annotations: Mapping[str, str | None]
 ) -> None:

@@ -396,6 +396,7 @@ def _apply(held: holding.Held, state: observed_state.ObservedState) -> None:
     :raises CapiHelmError: it may succeed later
     """
     _save_facts(state)
+    plan_steps.show_begun(held, state)
     _applied(held, state, lambda: apply.to_release(held))
 
 

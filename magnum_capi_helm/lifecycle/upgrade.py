@@ -90,11 +90,12 @@ def upgrade(
                 # Magnum has told the user by now that the upgrade failed.
                 raise errors.NotSupported(_TOO_LATE)
             release_change.accept(held, desired, steps)
-        if steps:
-            text = "Cluster %s does not show its step yet: %s"
-            with magnum_errors.logged(LOG, text, operation.cluster.uuid):
+        problem = "it does not show its step yet"
+        text = "Cluster %s does not show its step yet: %s"
+        with magnum_errors.logged(LOG, text, operation.cluster.uuid):
+            if steps:
                 plan_steps.show(held, steps)
-        problem = release_change.run_helm(held, deadline)
+            problem = release_change.run_helm(held, deadline)
         if problem:
             LOG.warning(
                 "Upgrade of cluster %s goes on with the polls: %s",

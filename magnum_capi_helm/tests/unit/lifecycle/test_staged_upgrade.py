@@ -180,6 +180,36 @@ class DisturbedTest(StepsTestCase):
         self.assertIsNone(self.server.get(*_SECRET))
 
 
+class UnseenTest(upgrading.UpgradeTestCase):
+    """The first step is on the Cluster after the conductor's death alone."""
+
+    def assert_lost_worker_delays_nothing(self) -> None:
+        self.management.recover()
+        free = {"spec": {"holderIdentity": ""}}
+        self.server.patch(kinds.LEASE, base.NAMESPACE, base.RELEASE, free)
+        self.poll()
+        reason = "upgrade, step 1 of 2: control plane to v1.35.1"
+        self.assertEqual(reason, str(self.row().status_reason)[: len(reason)])
+        self.capi.fail_machine(WORKER)
+        for _ in range(3):
+            self.poll()
+        self.assertEqual(_BOTH, self.machines())
+
+    def test_a_conductor_dies_before_it_shows_the_step(self) -> None:
+        self.management.kill_before("patch", kinds.CLUSTER)
+        with contextlib.suppress(management.Killed):
+            self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.assert_lost_worker_delays_nothing()
+
+    def test_the_management_cluster_refuses_to_show_the_step(self) -> None:
+        error = errors.ManagementUnreachable("it does not answer")
+        self.management.fail(
+            error, verbs=("patch",), kind=kinds.CLUSTER, times=1
+        )
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.assert_lost_worker_delays_nothing()
+
+
 class TogetherTest(upgrading.UpgradeTestCase):
     """Upgrades of one step."""
 

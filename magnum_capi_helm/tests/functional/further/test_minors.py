@@ -12,43 +12,75 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import test_upgrade
 
 _OLD, _NEW = "v1.33.13", "v1.36.3"
-#: The lab has images of them.
+#: The lab has public images of them.
 _BETWEEN = ("v1.34.2", "v1.35.1")
 _ENDED = ("UPDATE_COMPLETE", "UPDATE_FAILED")
 
 
-class MinorsTest(test_upgrade.UpgradeCase):
+class MinorsCase(test_upgrade.UpgradeCase):
+    """Upgrades by several minor versions, with images of the test's own."""
+
+    release: str
+
+    def make(self, template: str, **fields: Any) -> None:
+        """Make a complete cluster."""
+        self.uuid = self.cluster(template, **fields)
+        ended = ("CREATE_COMPLETE", "CREATE_FAILED")
+        made = self.until_status(self.uuid, ended, 240)
+        self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
+        self.release = str(made["stack_id"])
+
+    def image(self, version: str, visibility: str = "public") -> str:
+        """Return the ID of a new image, which goes after the test."""
+        cloud: Any = catalogue.connect("admin")
+        made = cloud.image.create_image(
+            self.unique(f"ubuntu-{version}"),
+            disk_format="raw",
+            container_format="bare",
+            visibility=visibility,
+            data=b"no machine boots",
+            os_distro="ubuntu",
+            kube_version=version,
+        )
+        self.addCleanup(cloud.image.delete_image, made)
+        return str(made.id)
+
+    def control_plane(self) -> str:
+        """Return the version that the control plane is to have."""
+        name = f"{self.release}-control-plane"
+        found = self.plane.get(kinds.CONTROL_PLANE, self.namespace, name)
+        return str(view.spec_of(found)["version"])
+
+    def machines(self, *, masters: bool = False) -> dict[str, view.Object]:
+        """Return workers, or control plane machines, by UID."""
+        label = f"{view.CLUSTER_NAME_LABEL}={self.release}"
+        found = self.plane.list(kinds.MACHINE, self.namespace, label)
+        return {
+            each["metadata"]["uid"]: each
+            for each in found
+            if (view.CONTROL_PLANE_LABEL in view.labels_of(each)) is masters
+            and not view.deleting(each)
+        }
+
+
+class MinorsTest(MinorsCase):
     """A control plane node and two workers."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        for version in (_OLD, _NEW):
-            self._public_image(version)
-
     def test_each_worker_is_replaced_once(self) -> None:
-        new = self.template(image_id=f"ubuntu-{_NEW}")
-        self.uuid = self.cluster(
-            self.template(image_id=f"ubuntu-{_OLD}"), node_count=2
-        )
-        made = self.until_status(
-            self.uuid, ("CREATE_COMPLETE", "CREATE_FAILED"), 240
-        )
-        self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
-        release = str(made["stack_id"])
+        new = self.template(image_id=self.image(_NEW))
+        self.make(self.template(image_id=self.image(_OLD)), node_count=2)
         versions: list[str] = []
         workers: dict[str, str] = {}
         fewest, steps = 2, set()
 
         def is_over() -> bool:
             nonlocal fewest
-            wanted = self._control_plane(release)
+            wanted = self.control_plane()
             if wanted not in versions:
                 versions.append(wanted)
             ready = 0
-            for each in self._workers(release):
-                workers[each["metadata"]["uid"]] = view.spec_of(each)[
-                    "version"
-                ]
+            for uid, each in self.machines().items():
+                workers[uid] = view.spec_of(each)["version"]
                 ready += view.status_of(each).get("phase") == "Running"
             row = self.magnum.find(self.uuid) or {}
             step = (row.get("status_reason") or "").partition(":")[0]
@@ -71,32 +103,3 @@ class MinorsTest(test_upgrade.UpgradeCase):
         )
         after = self.magnum.find(self.uuid) or {}
         self.assertEqual(_NEW, after["coe_version"])
-
-    def _control_plane(self, release: str) -> str:
-        """Return the version that the control plane is to have."""
-        name = f"{release}-control-plane"
-        found = self.plane.get(kinds.CONTROL_PLANE, self.namespace, name)
-        return str(view.spec_of(found)["version"])
-
-    def _workers(self, release: str) -> list[view.Object]:
-        label = f"{view.CLUSTER_NAME_LABEL}={release}"
-        found = self.plane.list(kinds.MACHINE, self.namespace, label)
-        return [
-            each
-            for each in found
-            if view.CONTROL_PLANE_LABEL not in view.labels_of(each)
-            and not view.deleting(each)
-        ]
-
-    def _public_image(self, version: str) -> None:
-        cloud: Any = catalogue.connect("admin")
-        made = cloud.image.create_image(
-            f"ubuntu-{version}",
-            disk_format="raw",
-            container_format="bare",
-            visibility="public",
-            data=b"no machine boots",
-            os_distro="ubuntu",
-            kube_version=version,
-        )
-        self.addCleanup(cloud.image.delete_image, made)

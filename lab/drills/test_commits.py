@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
-import subprocess
 import tempfile
 
 from lab.chaos import case as chaos
@@ -57,15 +56,6 @@ class CommitsTest(
 
     def _checkout(self) -> pathlib.Path:
         """Return a folder with the older commit."""
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="older-"))
+        folder = tempfile.mkdtemp(prefix="older-")
         self.addCleanup(shutil.rmtree, folder)
-        archive = subprocess.run(
-            ["git", "archive", COMMIT, "magnum_capi_helm"],
-            cwd=programs.CHECKOUT,
-            capture_output=True,
-            check=True,
-        )
-        subprocess.run(
-            ["tar", "-x", "-C", folder], input=archive.stdout, check=True
-        )
-        return folder
+        return programs.older_driver(COMMIT, folder)

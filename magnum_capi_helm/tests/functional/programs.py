@@ -115,6 +115,20 @@ def lab(*words: str, seconds: float = 180) -> str:
     )
 
 
+def older_driver(commit: str, folder: str) -> pathlib.Path:
+    """Write the driver of a commit into a folder, and return it."""
+    packed = subprocess.run(
+        ["git", "archive", commit, "magnum_capi_helm"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        check=True,
+    )
+    subprocess.run(
+        ["tar", "-x", "-C", folder], input=packed.stdout, check=True
+    )
+    return pathlib.Path(folder)
+
+
 def configuration() -> list[pathlib.Path]:
     """The files of the Magnum that runs; what the last one says counts."""
     names = ["magnum.conf"]

@@ -99,10 +99,20 @@ def control_socket(folder: pathlib.Path, name: str) -> pathlib.Path:
     return folder / name / "socket"
 
 
+def state_file(folder: pathlib.Path) -> pathlib.Path:
+    """Return the file with the state of members before a reload.
+
+    Without it a haproxy sends requests to all members until it has tested
+    them (``haproxy_query.save_state`` of Octavia's amphora).
+    """
+    return folder / "servers-state"
+
+
 def _head(folder: pathlib.Path) -> str:
     return (
         "global\n"
         f"    stats socket {folder / 'socket'} mode 600 level admin\n"
+        f"    server-state-file {state_file(folder)}\n"
         "    maxconn 2000\n"
         "defaults\n"
         "    mode tcp\n"
@@ -149,6 +159,7 @@ def _backend(
         lines.append(f"    timeout connect {listener.connect_timeout}")
     check = ""
     if pool.kind:
+        lines.append("    load-server-state-from-file global")
         lines.append(f"    timeout check {pool.timeout}s")
         if pool.kind in ("HTTP", *_HTTPS):
             codes = (pool.codes or "200").replace(",", "|")
@@ -174,14 +185,22 @@ def states(control: pathlib.Path) -> dict[str, str]:
 
     :raises OSError: haproxy does not answer
     """
+    return parse(ask(control, "show stat"))
+
+
+def ask(control: pathlib.Path, command: str) -> str:
+    """Return the answer of a haproxy.
+
+    :raises OSError: it does not answer
+    """
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(2)
         connection.connect(str(control))
-        connection.sendall(b"show stat\n")
+        connection.sendall(f"{command}\n".encode())
         text = b""
         while part := connection.recv(65536):
             text += part
-    return parse(text.decode())
+    return text.decode()
 
 
 def parse(text: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ import time
 from typing import Any
 
 from lab import errors
+from lab.nodes import balancers
 from lab.nodes import names
 from lab.nodes import wishes
 
@@ -223,6 +224,9 @@ class Fabric:
         config.write_text(wanted.haproxy)
         process = _process(record)
         if process is not None:
+            with contextlib.suppress(OSError):
+                state = balancers.ask(folder / "socket", "show servers state")
+                balancers.state_file(folder).write_text(state)
             os.kill(process, signal.SIGUSR2)
             return
         with (folder / "log").open("ab") as log:

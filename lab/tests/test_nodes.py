@@ -174,6 +174,7 @@ backend p
     balance roundrobin
     timeout server 60000
     timeout connect 5000
+    load-server-state-from-file global
     timeout check 5s
     server m 10.0.0.5:6443 weight 1 check inter 10s fall 3 rise 2
 """,
@@ -231,6 +232,13 @@ backend p
         for (kind, protocol), line in rows.items():
             with self.subTest(kind=kind, protocol=protocol):
                 self.assertIn(line, self.configured([], kind, protocol))
+
+    def test_states_before_a_reload_are_in_a_file(self) -> None:
+        folder = pathlib.Path("/run/b")
+        self.assertIn(
+            f"    server-state-file {balancers.state_file(folder)}\n",
+            balancers._head(folder),
+        )
 
     def test_states_of_members_are_octavias(self) -> None:
         self.assertEqual(

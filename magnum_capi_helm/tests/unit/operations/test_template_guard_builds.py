@@ -33,7 +33,7 @@ from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
-from magnum_capi_helm.tests.unit.operations import test_helm_run_turns
+from magnum_capi_helm.tests.unit.operations import test_apply_turns
 
 PATCHED = {"control-plane": "patched", "default-worker": "patched"}
 WORKERS = {"default-worker": "patched"}
@@ -427,7 +427,7 @@ class UnrenderedTest(BuildTestCase):
         self.assertEqual(2, self.replicas())
 
 
-class UncertainTest(test_helm_run_turns.InLineCase):
+class UncertainTest(test_apply_turns.InLineCase):
     """No helm can be run when the request comes: it is accepted."""
 
     def test_a_late_turn_replaces_no_machine(self) -> None:

@@ -165,30 +165,6 @@ class PatchesTest(base.BaseTestCase):
                     patches.applied([plane], patch),
                 )
 
-    def test_api_gets_a_fast_monitor_where_capo_has_the_field(self) -> None:
-        fast = {
-            "monitor": {
-                "delay": 2,
-                "timeout": 1,
-                "maxRetries": 10,
-                "maxRetriesDown": 2,
-            }
-        }
-        for version, enabled, expected in (
-            ("0.23.0", True, {}),
-            ("0.24.0", True, fast),
-            ("0.27.0", True, fast),
-            ("0.27.0", False, {}),
-            ("0.27.0", None, {}),
-        ):
-            patch = patches.wanted(
-                {"apiServer": {"enableLoadBalancer": enabled}}, version
-            )
-            self.assertEqual(
-                (_cluster({"enabled": True, **expected}),),
-                patches.applied([_cluster({"enabled": True})], patch),
-            )
-
     def test_charts_beside_0_26_0_spell_the_rules_right(self) -> None:
         values = {"apiServer": {"loadBalancerProvider": "ovn"}}
         self.assertEqual(

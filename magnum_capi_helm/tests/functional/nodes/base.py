@@ -286,13 +286,27 @@ class NodesCase(test_resize.ResizeCase):
         address = workload.address(str(self.kubeconfig))
         return self.ask_all_the_time(f"http://{address}/hostname")
 
-    def ask_api(self) -> workload.Requests:
-        """Return requests to the Kubernetes API, which go on."""
-        authority = self.magnum.authority(self.uuid).decode()
-        context = ssl.create_default_context(cadata=authority)
-        return self.ask_all_the_time(
-            f"{self.row()['api_address']}/readyz", context
-        )
+    def new_client(self, name: str = "client") -> pathlib.Path:
+        """Return a new certificate with its key; beside it are the CAs."""
+        path = self.kubeconfig.with_name(f"{name}.pem")
+        path.write_bytes(self.magnum.sign(self.uuid))
+        path.with_suffix(".ca").write_bytes(self.magnum.authority(self.uuid))
+        return path
+
+    def ask_api(self, client: pathlib.Path | None = None) -> workload.Requests:
+        """Return requests to the Kubernetes API, which go on.
+
+        They read an object, as users do. ``/readyz`` is for load balancers:
+        an API server that begins serves users before it calls itself ready.
+
+        :param client: its certificate; none: a new client
+        """
+        client = client or self.new_client()
+        authority = client.with_suffix(".ca")
+        context = ssl.create_default_context(cafile=str(authority))
+        context.load_cert_chain(client)
+        url = f"{self.row()['api_address']}/api/v1/namespaces/default"
+        return self.ask_all_the_time(url, context)
 
     def ask_all_the_time(
         self, url: str, context: ssl.SSLContext | None = None

@@ -110,11 +110,10 @@ class MinorsTest(base.NodesCase):
 
     def begin_to_look(self) -> None:
         """Look for the first time, as a client with a certificate."""
-        folder = self.kubeconfig.parent
         authority = self.magnum.authority(self.uuid)
+        folder = self.kubeconfig.parent
         self.api = inside.Api(self.row()["api_address"], authority, folder)
-        self.client = folder / "client.pem"
-        self.client.write_bytes(self.magnum.sign(self.uuid))
+        self.looker = self.new_client("looker")
         self.looked = time.monotonic()
         self.is_over()
 
@@ -138,7 +137,7 @@ class MinorsTest(base.NodesCase):
         """Return the nodes by name; none: the API does not answer."""
         path = "/api/v1/nodes"
         try:
-            answer = self.api.call(path, certificate=self.client)
+            answer = self.api.call(path, certificate=self.looker)
             answer.raise_for_status()
         except requests.RequestException as error:
             self.record(f"no look at nodes: {error}")

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 import pathlib
-import ssl
 import time
 
 import requests
 
-from lab.demo import workload
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.nodes import base
@@ -18,8 +16,6 @@ from magnum_capi_helm.tests.functional.nodes import inside
 
 #: The CAs that a kubelet trusts.
 _TRUSTED = "/etc/kubernetes/pki/ca.crt"
-
-
 #: Of so many requests of a rotation, one may be lost.
 _LOST = 1000
 #: Rounds in which all machines are replaced.
@@ -37,15 +33,15 @@ class RotationTest(base.NodesCase):
         self.record(
             f"a cluster of {self.masters} + {self.workers} is complete"
         )
-        members, old = self.etcd_members(), self.client("old")
+        members, old = self.etcd_members(), self.new_client("old")
         seen = set(self.all_machines())
 
         began = time.monotonic()
         self.magnum.call("PATCH", f"/certificates/{self.uuid}")
-        first = self.ask_as(self.client("first"))
+        first = self.ask_api(self.new_client("first"))
         seen |= self.conductor_dies_in(1, 2)
         self.until_reason("step 3 of 6", 2 * base.PATIENCE)
-        second = self.ask_as(self.client("second"))
+        second = self.ask_api(self.new_client("second"))
         seen |= self.conductor_dies_in(3, 4)
         self.until_reason("step 5 of 6", 2 * base.PATIENCE)
         counts = first.take()
@@ -99,7 +95,7 @@ class RotationTest(base.NodesCase):
         api = inside.Api(self.row()["api_address"], new, folder)
         answer = api.call("/api/v1/nodes", certificate=old)
         self.assertEqual(requests.codes.unauthorized, answer.status_code)
-        answer = api.call("/api/v1/nodes", certificate=self.client("new"))
+        answer = api.call("/api/v1/nodes", certificate=self.new_client("new"))
         self.assertEqual(requests.codes.ok, answer.status_code)
         for node in answer.json()["items"]:
             host = inside.machine_of(view.name_of(node))
@@ -114,21 +110,6 @@ class RotationTest(base.NodesCase):
             for group in ("control-plane", "default-worker")
             for machine in self.machines(group).values()
         ]
-
-    def client(self, name: str) -> pathlib.Path:
-        """Return a new certificate with its key; beside it are the CAs."""
-        path = self.kubeconfig.with_name(f"{name}.pem")
-        path.write_bytes(self.magnum.sign(self.uuid))
-        path.with_suffix(".ca").write_bytes(self.magnum.authority(self.uuid))
-        return path
-
-    def ask_as(self, client: pathlib.Path) -> workload.Requests:
-        """Return requests of a client to the API, which go on."""
-        authority = client.with_suffix(".ca")
-        context = ssl.create_default_context(cafile=str(authority))
-        context.load_cert_chain(client)
-        url = f"{self.row()['api_address']}/api/v1/namespaces/default"
-        return self.ask_all_the_time(url, context)
 
 
 class HighlyAvailableRotationTest(RotationTest):

@@ -22,6 +22,8 @@ from lab.nodes import machine
 from lab.nodes import mode
 
 MANIFEST = pathlib.Path(__file__).with_name("workload.yaml")
+#: Its load balancer tests pods, which take their time to leave.
+PATIENT = MANIFEST.with_name("patient.yaml")
 _ADDRESS = "jsonpath={.status.loadBalancer.ingress[0].ip}"
 _PATIENCE = 120.0
 #: Seconds between two requests, and for an answer.

@@ -174,10 +174,15 @@ def _backend(
     more = proxy.get(pool.protocol, "") + check
     lines += [
         f"    server {each.id} {each.address}:{each.port} "
-        f"weight {each.weight}{more}{' backup' if each.backup else ''}"
+        f"weight {each.weight}{more}{_tested_port(each) if check else ''}"
+        f"{' backup' if each.backup else ''}"
         for each in members
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tested_port(member: wishes.Member) -> str:
+    return f" port {member.monitor_port}" if member.monitor_port else ""
 
 
 def states(control: pathlib.Path) -> dict[str, str]:

@@ -86,6 +86,7 @@ class Member(NamedTuple):
     weight: int
     backup: bool
     status: str
+    monitor_port: int | None = None
 
 
 PORTS = """
@@ -129,7 +130,7 @@ WHERE p.enabled
 """
 MEMBERS = """
 SELECT id, pool_id, ip_address, protocol_port, coalesce(weight, 1), backup,
-       operating_status
+       operating_status, monitor_port
 FROM member WHERE enabled
       AND provisioning_status NOT IN ('DELETED', 'PENDING_DELETE', 'ERROR')
 ORDER BY id

@@ -156,7 +156,7 @@ class BalancerTest(unittest.TestCase):
                     *(10, 5, 2, 3, "GET", "/healthz", "200,204"),
                 )
             ],
-            [wishes.Member("m", "p", "10.0.0.5", 6443, 1, False, "ONLINE")],
+            [wishes.Member("m", "p", "10.0.0.5", 6443, 1, False, "", 30001)],
         )
         return found.haproxy.partition("timeout connect 5s\n\n")[2]
 
@@ -176,7 +176,7 @@ backend p
     timeout connect 5000
     load-server-state-from-file global
     timeout check 5s
-    server m 10.0.0.5:6443 weight 1 check inter 10s fall 3 rise 2
+    server m 10.0.0.5:6443 weight 1 check inter 10s fall 3 rise 2 port 30001
 """,
             self.configured(["192.0.2.0/24", "10.0.0.0/24"], "TCP"),
         )
@@ -225,7 +225,7 @@ backend p
         rows = {
             (None, "TCP"): "weight 1\n",
             ("HTTP", "TCP"): "http-check expect rstatus 200|204\n",
-            ("HTTPS", "TCP"): "rise 2 check-ssl verify none\n",
+            ("HTTPS", "TCP"): "check-ssl verify none port 30001\n",
             ("TLS-HELLO", "TCP"): "option ssl-hello-chk\n",
             (None, "PROXYV2"): "weight 1 send-proxy-v2\n",
         }

@@ -275,15 +275,19 @@ class NodesCase(test_resize.ResizeCase):
 
     # A workload
 
-    def serve(self) -> workload.Requests:
-        """Start the demo's workload; return requests to it, which go on.
+    def serve(
+        self, manifest: pathlib.Path = workload.MANIFEST, name: str = "web"
+    ) -> workload.Requests:
+        """Start a workload; return requests to it, which go on.
 
         Two pods stay apart behind a load balancer of Octavia, and a
         PodDisruptionBudget keeps one of them.
+
+        :param name: of its Deployment and its Service
         """
-        self.apply(workload.MANIFEST.read_text())
-        self.kubectl("rollout", "status", "deployment/web", "--timeout=300s")
-        address = workload.address(str(self.kubeconfig))
+        self.apply(manifest.read_text())
+        self.kubectl("rollout", "status", f"deployment/{name}", "--timeout=5m")
+        address = workload.address(str(self.kubeconfig), name)
         return self.ask_all_the_time(f"http://{address}/hostname")
 
     def new_client(self, name: str = "client") -> pathlib.Path:

@@ -80,9 +80,10 @@ class MinorsTest(base.NodesCase):
         )
         self.assertEqual({_OLD_ETCD}, self.etcd_versions())
         revision, client = self.revision(), self.serve()
+        patient = self.serve(workload.PATIENT, "patient")
         callers = [self.ask_api() for _ in range(_CLIENTS)]
         self.begin_to_look()
-        for each in (client, *callers):
+        for each in (client, patient, *callers):
             each.take()
 
         began = time.monotonic()
@@ -93,8 +94,10 @@ class MinorsTest(base.NodesCase):
         self.until(self.is_over, replaced * _REPLACED, self.shown)
         took = time.monotonic() - began
         served, answered = client.take(), [each.take() for each in callers]
+        advised = patient.take()
         self.record(f"upgraded to {_HOPS[-1]} in {took:.0f} s")
-        self.record(f"requests to the workload: {served}")
+        self.record(f"requests to a workload: {served}")
+        self.record(f"requests to a workload as the guide advises: {advised}")
         for counts in answered:
             self.record(f"requests to the Kubernetes API: {counts}")
         self.record(f"a look each {took / len(self.skews):.1f} s")
@@ -104,7 +107,7 @@ class MinorsTest(base.NodesCase):
         self.each_step_had_its_machines()
         self.versions_fitted()
         self.all_is_new()
-        self.few_requests_were_lost(served, answered)
+        self.few_requests_were_lost(advised, answered)
 
     # While it is upgraded
 

@@ -16,7 +16,7 @@ plane, node groups keep their image and version.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import copy
 import dataclasses
 from typing import Any, NamedTuple
@@ -33,9 +33,6 @@ from magnum_capi_helm.model import versions
 _GROUPS = "nodeGroups"
 #: Minor version of Kubernetes with etcd 3.6.
 _ETCD_3_6 = 34
-
-#: The path of a leaf of the values, and its new value; none: it has to go.
-Change = Sequence[Any]
 
 
 def route(
@@ -85,7 +82,7 @@ class Stage(NamedTuple):
     workers: bool
     version: str
     chart: Mapping[str, str]
-    changes: Sequence[Change]
+    changes: Sequence[values.Change]
 
     @property
     def text(self) -> str:
@@ -155,51 +152,6 @@ class Upgrade(plan.Plan):
 
     def _from(self, step: int) -> list[Stage]:
         return [Stage(*each) for each in self.stages[step:]]
-
-
-def changes(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> list[Change]:
-    """Return the leaves of values that differ; groups are known by name."""
-    return list(_differences(_keyed(before), _keyed(after), ()))
-
-
-def _differences(
-    old: Mapping[str, Any], new: Mapping[str, Any], path: tuple[str, ...]
-) -> Iterator[Change]:
-    for key in {**old, **new}:
-        here, before, after = (*path, key), old.get(key), new.get(key)
-        if key not in new:
-            yield [here]
-        elif isinstance(before, Mapping) and isinstance(after, Mapping):
-            yield from _differences(before, after, here)
-        elif key not in old or before != after:
-            # An explicit null removes a default of the chart.
-            yield [here, after]
-
-
-def applied(
-    before: Mapping[str, Any], changed: Iterable[Change]
-) -> topic.Values:
-    """Return values with changes; those of groups that are gone have none.
-
-    :param before: as they are by now, with other counts and groups
-    """
-    result = _keyed(copy.deepcopy(before))
-    for path, *value in changed:
-        if path[0] == _GROUPS and path[1] not in result[_GROUPS]:
-            continue
-        inner = result
-        for key in path[:-1]:
-            inner = inner.setdefault(key, {})
-        inner.pop(path[-1], None)
-        if value:
-            inner[path[-1]] = topic.copied(value[0])
-    return {**result, _GROUPS: list(result[_GROUPS].values())}
-
-
-def _keyed(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {**content, _GROUPS: values.items_by_name(content)}
 
 
 def values_of_step(
@@ -275,7 +227,7 @@ def at_next_workers(
     """
     if isinstance(stored, Upgrade):
         for each in (stored.stage, *stored.later):
-            before = applied(before, each.changes)
+            before = values.changed(before, each.changes)
             if each.workers:
                 break
     return before

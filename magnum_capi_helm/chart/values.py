@@ -9,7 +9,7 @@ one never wins silently.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import copy
 import dataclasses
 import re
@@ -27,6 +27,7 @@ from magnum_capi_helm.model import requested_groups
 #: not show: upgrades, rollbacks, rollouts, steps of plans. Two templates may
 #: want the same rows, and the driver must recognize an older state.
 UPGRADE_ANNOTATION = "magnum.openstack.org/upgrade"
+_GROUPS = "nodeGroups"
 #: Fields of a group that the autoscaler owns.
 _AUTOSCALED = ("autoscale", "machineCountMin", "machineCountMax")
 
@@ -245,6 +246,55 @@ def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:
             target[key] = topic.copied(value)
 
 
+#: The path of a leaf of the values, and its new value; none: it has to go.
+Change = Sequence[Any]
+
+
+def changes(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[Change]:
+    """Return the leaves of values that differ; groups are known by name."""
+    return list(_differences(_keyed(before), _keyed(after), ()))
+
+
+def _differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], path: tuple[str, ...]
+) -> Iterator[Change]:
+    for key in {**old, **new}:
+        here, before, after = (*path, key), old.get(key), new.get(key)
+        if key not in new:
+            yield [here]
+        elif isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _differences(before, after, here)
+        elif key not in old or before != after:
+            # An explicit null removes a default of the chart.
+            yield [here, after]
+
+
+def changed(
+    before: Mapping[str, Any], leaves: Iterable[Change]
+) -> topic.Values:
+    """Return values with changes; those of groups that are gone have none.
+
+    :param before: may have other counts and groups than those of the changes
+    """
+    result = _keyed(copy.deepcopy(before))
+    for path, *value in leaves:
+        if path[0] == _GROUPS and path[1] not in result[_GROUPS]:
+            continue
+        inner = result
+        for key in path[:-1]:
+            inner = inner.setdefault(key, {})
+        inner.pop(path[-1], None)
+        if value:
+            inner[path[-1]] = topic.copied(value[0])
+    return {**result, _GROUPS: list(result[_GROUPS].values())}
+
+
+def _keyed(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {**content, _GROUPS: items_by_name(content)}
+
+
 def patched(
     applied: topic.Values,
     old: topic.Values,
@@ -256,36 +306,13 @@ def patched(
     :param paths: of labels. With the same default of the operator the two do
         not differ there, and the cluster may be older
     """
-    result = copy.deepcopy(applied)
-    patch = _difference(old, new)
-    patch.pop("nodeGroups", None)
-    overlay(result, patch)
+    result = changed(applied, changes(old, new))
     for path in paths:
         value, there = topic.value_at(new, path), topic.value_at(result, path)
         # Other labels and files of the operator have a part in maps and lists.
         if not isinstance(value or there, Mapping | list):
             topic.put(result, path, value)
-    old_items, new_items = map(items_by_name, (old, new))
-    for name, item in items_by_name(result).items():
-        if name in new_items:
-            patch = _difference(old_items[name], new_items[name])
-            overlay(item, patch)
     return result
-
-
-def _difference(
-    old: Mapping[str, Any], new: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the merge patch from one mapping to another."""
-    patch: dict[str, Any] = dict.fromkeys(old.keys() - new.keys())
-    for key, value in new.items():
-        there = old.get(key)
-        if isinstance(value, Mapping) and isinstance(there, Mapping):
-            if inner := _difference(there, value):
-                patch[key] = inner
-        elif key not in old or value != there:
-            patch[key] = value
-    return patch
 
 
 def items_by_name(values: Mapping[str, Any]) -> dict[str, topic.Values]:

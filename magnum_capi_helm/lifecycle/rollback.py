@@ -123,7 +123,7 @@ def _reached(
     chart, reached = before.chart, before.values
     for each in steps.reached(versions_now):
         chart = each.helm_chart
-        reached = upgrade_steps.applied(reached, each.changes)
+        reached = values.changed(reached, each.changes)
     reached = {**reached, "nodeGroups": list(current.items.values())}
     moves = _true_moves(current, before, reached)
     return desired_state.Before(chart, reached, before.labels, moves)

@@ -67,9 +67,7 @@ def divide(
     first = dataclasses.replace(
         draft,
         chart=steps.stage.helm_chart,
-        values=upgrade_steps.applied(
-            current.desired.values, steps.stage.changes
-        ),
+        values=values.changed(current.desired.values, steps.stage.changes),
         steps_follow=True,
         may_replace=None,
     )
@@ -106,7 +104,7 @@ def _stages(
             workers=not hop.control_plane,
             version=hop.image.kube_version,
             chart=dataclasses.asdict(hop.chart),
-            changes=upgrade_steps.changes(now.values, new),
+            changes=values.changes(now.values, new),
         )
         stages.append(stage)
         now, before = then, dataclasses.replace(before, objects=step.after)
@@ -166,7 +164,7 @@ def begin(
     stage = plan.stage
     new = release_change.with_other_values(
         held,
-        lambda old: upgrade_steps.applied(old, stage.changes),
+        lambda old: values.changed(old, stage.changes),
         stage.may_replace,
         stage.helm_chart,
     )

@@ -11,6 +11,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.chart import upgrade_steps
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import cluster_spec
 
 _MINORS = range(29, 38)
@@ -148,7 +149,7 @@ def _at_end(
     plan: upgrade_steps.Upgrade, content: dict[str, Any]
 ) -> dict[str, Any]:
     for each in (plan.stage, *plan.later):
-        content = upgrade_steps.applied(content, each.changes)
+        content = values.changed(content, each.changes)
     return content
 
 
@@ -166,7 +167,7 @@ class ValuesTest(base.BaseTestCase):
                 workers=not hop.control_plane,
                 version=hop.image.kube_version,
                 chart=vars(hop.chart),
-                changes=upgrade_steps.changes(now, new),
+                changes=values.changes(now, new),
             )
             stages.append(stage)
             self.values.append(new)

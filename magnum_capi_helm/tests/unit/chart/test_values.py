@@ -251,6 +251,38 @@ class OverlayTest(base.BaseTestCase):
         self.assertEqual({"a": [3]}, target)
 
 
+class PatchedTest(base.BaseTestCase):
+    def test_the_difference_of_two_others_comes_over_the_values(self) -> None:
+        old = {
+            "a": {"x": 1, "y": 2},
+            "b": 3,
+            "nodeGroups": [{"name": "one", "flavor": "small"}],
+        }
+        new = {
+            # An explicit null removes a default of the chart.
+            "a": {"x": None, "y": 2},
+            "nodeGroups": [{"name": "one", "flavor": "large"}],
+        }
+        applied = {
+            "a": {"x": 9, "z": 9},
+            "b": 9,
+            "nodeGroups": [
+                {"name": "own", "flavor": "small"},
+                {"name": "one"},
+            ],
+        }
+        self.assertEqual(
+            {
+                "a": {"x": None, "z": 9},
+                "nodeGroups": [
+                    {"name": "own", "flavor": "small"},
+                    {"name": "one", "flavor": "large"},
+                ],
+            },
+            values.patched(applied, old, new, ()),
+        )
+
+
 class RefuseTest(base.BaseTestCase):
     def test_plain_text_passes(self) -> None:
         for given in (

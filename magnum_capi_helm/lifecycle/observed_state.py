@@ -170,9 +170,8 @@ class ObservedState(releases.Observed):
         """Return whether the control plane is as the release wants it."""
         master = self.rows.master
         verdict = master and self.verdict.groups.get(master.name)
-        return bool(
-            verdict and not verdict.reason and not self.is_behind
-        ) and replacement.has_version(self.view)
+        is_ready = verdict and not verdict.reason and not self.is_behind
+        return bool(is_ready) and replacement.has_version(self.view)
 
     @property
     def seconds_valid(self) -> float:

@@ -72,31 +72,21 @@ _HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
 class Kind(Protocol):
     """What differs between kinds of plans; a module with these functions."""
 
-    def is_over(
-        self,
-        state: observed_state.ObservedState,
-        plan: Any,
-        old: Sequence[view.Object],
-    ) -> bool:
-        """Return whether the step of a plan has ended.
-
-        :param old: machines that the step has still to replace
-        """
-
-    def has_ended(self, release: releases.Release, plan: Any) -> bool:
-        """Return whether a plan is the copy of one that has ended."""
-
     def begin(self, held: holding.Held, plan: Any) -> Any:
         """Write what new machines of a step need, and return the plan.
+
+        The plan may have gone back to an earlier step.
 
         :raises CapiHelmError: not now; the next poll begins once more
         """
 
-    def next_step(self, plan: Any) -> Any:
-        """Return a plan whose step has ended, at the step that follows."""
-
     def end_annotation(self, plan: Any) -> dict[str, str]:
-        """Return the annotation of the Cluster by which it has ended."""
+        """Return the annotation of the Cluster by which it has ended.
+
+        Its text is later for a later plan. Without one, the plan is in the
+        same write as the desired state, of which
+        ``template_guard.check_current`` refuses an old copy.
+        """
 
     def discard(self, context: Any, row: rows.Cluster, plan: Any) -> None:
         """Delete what a plan that is forgotten has elsewhere."""
@@ -121,18 +111,18 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
     if not plan:
         return False
     kind, uuid = _KINDS[type(plan)], held.row.uuid
-    if kind.has_ended(held, plan):
+    if _has_ended(held, plan):
         text = "cluster %s: a stored %s has ended before, and is dropped"
         LOG.warning(text, uuid, plan.NAME)
         _forget(held, plan)
         return False
     old = _old_machines(state.view, plan)
-    if plan.machines is not None and kind.is_over(state, plan, old):
+    if plan.machines is not None and _is_over(state, plan, old):
         if plan.is_last:
             _end(held, plan)
             LOG.info("cluster %s: %s is complete", uuid, plan.NAME)
             return False
-        plan = kind.next_step(plan)
+        plan = dataclasses.replace(plan, step=plan.step + 1, machines=None)
         held.patch_stored(plan.to_secret())
     if plan.machines is None:
         _begin(held, kind, plan, state.view)
@@ -140,6 +130,30 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
         _replace(held, state.view, old)
         _show_or_fail(held, state, plan, old)
     return True
+
+
+def _has_ended(release: releases.Release, plan: plans.Plan) -> bool:
+    """Return whether a plan is the copy of one that has ended."""
+    ended = _KINDS[type(plan)].end_annotation(plan)
+    live = view.annotations_of(release.get(kinds.CLUSTER)) if ended else {}
+    return any(text <= live.get(name, "") for name, text in ended.items())
+
+
+def _is_over(
+    state: observed_state.ObservedState,
+    plan: plans.Plan,
+    old: Sequence[view.Object],
+) -> bool:
+    """Return whether a step has ended.
+
+    That of the control plane in an upgrade may not wait for workers: Cluster
+    API makes none of another minor version meanwhile.
+
+    :param old: machines that the step has still to replace
+    """
+    if plan.ends_early:
+        return state.has_control_plane
+    return state.verdict.complete and (plan.EARLY or not old)
 
 
 def _begin(
@@ -300,9 +314,7 @@ def take_back(held: holding.Held, desired: desired_state.DesiredState) -> None:
 
 def _going_on(release: releases.Release) -> plans.Plan | None:
     plan = release.read_plan()
-    if plan and _KINDS[type(plan)].has_ended(release, plan):
-        return None
-    return plan
+    return None if plan and _has_ended(release, plan) else plan
 
 
 def _keep_machines(held: holding.Held, plan: plans.Plan) -> None:

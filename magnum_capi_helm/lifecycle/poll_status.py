@@ -344,9 +344,6 @@ def _take_step(
 
     :raises CapiHelmError: it may succeed later
     """
-    plan = state.stored.plan if state.stored else None
-    if not (plan and plan.EARLY):
-        return plan_steps.advance(held, state)
     # The step of an upgrade runs helm.
     taken = _applied(held, state, lambda: plan_steps.advance(held, state))
     return taken is not False

@@ -22,7 +22,7 @@ In the phase trust an operator can take a rotation back (``rollback.py``).
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 import dataclasses
 import time
 from typing import Any
@@ -257,38 +257,23 @@ def _trusted(held: holding.Held, purpose: str) -> str:
     return base64.b64decode(data["tls.crt"]).decode()
 
 
-def is_over(
-    _state: observed_state.ObservedState,
-    _rotation: ca_rotation.Rotation,
-    old: Sequence[view.Object],
-) -> bool:
-    """Return whether all machines of a step are replaced."""
-    return not old
-
-
-def next_step(rotation: ca_rotation.Rotation) -> ca_rotation.Rotation:
-    """Return a rotation at the step that follows.
-
-    That is the first step if the bridge ends soon: in the phase sign old API
-    servers are trusted by the bridge alone.
-    """
-    step = rotation.step + 1
-    rotation = dataclasses.replace(rotation, step=step, machines=None)
-    if step != ca_rotation.FIRST_SIGNING or certificates.lasts(
-        rotation.bridge.encode()
-    ):
-        return rotation
-    certificate, key = (each.encode() for each in rotation.new["ca"])
-    bridge = certificates.bridge(
-        rotation.old["ca"].encode(), (certificate, key, None)
-    )
-    return dataclasses.replace(rotation, step=0, bridge=bridge.decode())
-
-
 def begin(
     held: holding.Held, rotation: ca_rotation.Rotation
 ) -> ca_rotation.Rotation:
-    """Write what new machines of a step need."""
+    """Write what new machines of a step need.
+
+    The rotation goes back to the first step if the bridge ends soon: in the
+    phase sign old API servers are trusted by the bridge alone.
+    """
+    is_signing = rotation.step == ca_rotation.FIRST_SIGNING
+    if is_signing and not certificates.lasts(rotation.bridge.encode()):
+        certificate, key = (each.encode() for each in rotation.new["ca"])
+        bridge = certificates.bridge(
+            rotation.old["ca"].encode(), (certificate, key, None)
+        )
+        rotation = dataclasses.replace(
+            rotation, step=0, bridge=bridge.decode()
+        )
     if not rotation.step:
         rotation = _make_certificates(held, rotation)
     if rotation.now.control_plane:
@@ -337,13 +322,6 @@ def _restart_autoscaler(held: holding.Held) -> None:
     annotations = {_RESTARTED: str(int(time.time()))}
     change = {"spec": {"template": {"metadata": {"annotations": annotations}}}}
     held.patch(kinds.DEPLOYMENT, names.autoscaler(held.release), change)
-
-
-def has_ended(
-    release: releases.Release, rotation: ca_rotation.Rotation
-) -> bool:
-    """Return whether a rotation is the copy of one that has ended."""
-    return _date(rotation) <= _ended_at(release)
 
 
 def _ended_at(release: releases.Release) -> str:

@@ -15,7 +15,6 @@ from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import cluster_spec
@@ -23,9 +22,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import operator_files
-from magnum_capi_helm.status import view
 
 
 def check_alone(comparison: release_change.Comparison) -> None:
@@ -134,26 +131,6 @@ def _too_much(
     )
 
 
-def is_over(
-    state: observed_state.ObservedState,
-    plan: upgrade_steps.Upgrade,
-    _old: Sequence[view.Object],
-) -> bool:
-    """Return whether a step has ended.
-
-    That of the control plane may not wait for workers: Cluster API makes none
-    of another minor version meanwhile.
-    """
-    if plan.ends_early:
-        return state.has_control_plane
-    return state.verdict.complete
-
-
-def next_step(plan: upgrade_steps.Upgrade) -> upgrade_steps.Upgrade:
-    """Return the plan at its next step."""
-    return dataclasses.replace(plan, step=plan.step + 1, machines=None)
-
-
 def begin(
     held: holding.Held, plan: upgrade_steps.Upgrade
 ) -> upgrade_steps.Upgrade:
@@ -171,17 +148,6 @@ def begin(
     held.store(new)
     apply.to_release(held)
     return plan
-
-
-def has_ended(
-    _release: releases.Release, _plan: upgrade_steps.Upgrade
-) -> bool:
-    """Return whether a plan is the copy of one that has ended.
-
-    It is in the same write as the desired state, of which
-    ``template_guard.check_current`` refuses an old copy.
-    """
-    return False
 
 
 def end_annotation(_plan: upgrade_steps.Upgrade) -> dict[str, str]:

@@ -180,10 +180,15 @@ def _hops(
         image = cluster_spec.Image(present, "", version, new.os_distro)
         images.setdefault(number[1], image)
     if missing := {minor for _, minor in route} - images.keys():
-        wanted = hop_images.Wanted(missing, new, _room(cluster))
         given = cluster.labels[template_labels.UPGRADE_IMAGES]
         templates = rows.template_images(current.row.project_id)
-        images |= hop_images.choose(wanted, given, templates, cloud)
+        room = min(
+            each.boot_disk.size or (each.machine.disk if each.machine else 0)
+            for each in (cluster.control_plane, *cluster.node_groups)
+        )
+        images |= hop_images.Search(
+            missing, new, room, given, templates, cloud
+        ).choose()
     chart, hops = old.chart, []
     for control_plane, minor in route:
         image = images[minor]
@@ -195,15 +200,6 @@ def _hops(
             )
         hops.append(upgrade_steps.Hop(control_plane, image, chart))
     return tuple(hops)
-
-
-def _room(cluster: cluster_spec.Cluster) -> int:
-    """Return the GB of the smallest disk from which a machine boots."""
-    groups = (cluster.control_plane, *cluster.node_groups)
-    return min(
-        each.boot_disk.size or (each.machine.disk if each.machine else 0)
-        for each in groups
-    )
 
 
 def _check_cluster_api(current: release_change.Current, version: str) -> None:

@@ -17,44 +17,108 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING
 
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.features import template
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import groups
 
-if TYPE_CHECKING:
-    from magnum_capi_helm.cloud import catalogue
-
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
-    """The images that are wanted.
+class Search:
+    """A search for images of minor versions of Kubernetes.
 
-    :param minors: minor versions of Kubernetes
+    :param minors: the minor versions
     :param like: the image whose distribution and architecture they have
     :param room: GB of the smallest disk
+    :param label: items of the label
+    :param templates: images of templates, by UUID or name
     """
 
     minors: Collection[int]
     like: cluster_spec.Image
     room: int
+    label: Iterable[str]
+    templates: Iterable[str]
+    cloud: catalogue.Cloud
 
-    def fits(self, image: cluster_spec.Image) -> bool:
-        """Return whether machines can be made of an image, as of ``like``."""
-        distribution = groups.DISTROS.get(image.os_distro)
+    def choose(self) -> dict[int, cluster_spec.Image]:
+        """Return an image for each minor version.
+
+        :raises InvalidInput: an item of the label does not fit
+        :raises NotSupported: naming all minor versions without an image
+        """
+        chosen: dict[int, cluster_spec.Image] = {}
+        for image in self._candidates():
+            chosen.setdefault(_number(image)[1], image)
+            if len(chosen) == len(self.minors):
+                return chosen
+        lost = [f"1.{e}" for e in sorted({*self.minors} - chosen.keys())]
+        rule = _properties(self.like, f"up to {self.room}")
+        raise errors.NotSupported(
+            "there is no image for a minor version of Kubernetes on the way: "
+            "ask your operator for a public image of each, or for the label "
+            f"{template.UPGRADE_IMAGES.name} in the template. There is none "
+            f"for Kubernetes {' and '.join(lost)}, with kube_version "
+            f"{' and '.join(f'v{each}.x' for each in lost)}, {rule}"
+        )
+
+    def _candidates(self) -> Iterator[cluster_spec.Image]:
+        """Yield images that fit, the best first; ask OpenStack as needed."""
+        yield from self._of_label()
+        yield from self._newest_first(self._of_templates())
+        yield from self._newest_first(self.cloud.public_images())
+
+    def _of_label(self) -> Iterator[cluster_spec.Image]:
+        """Yield the images of the label.
+
+        One without ``kube_version`` needs an item with the whole version.
+        """
+        label = f"label {template.UPGRADE_IMAGES.name}"
+        for item in self.label:
+            version, _, ref = item.partition("=")
+            minor = int(version.split(".")[1])
+            if minor not in self.minors:
+                continue
+            with errors.in_field(label):
+                image = self.cloud.image(ref)
+            version = image.kube_version or version.removeprefix("v")
+            image = dataclasses.replace(image, kube_version=version)
+            if _number(image)[1] != minor or not self._fits(image):
+                found = _properties(image, str(image.min_disk))
+                wanted = _properties(self.like, f"up to {self.room}")
+                raise errors.InvalidInput(
+                    f"{label}: give images of the minor version before =, "
+                    "which fit the template's image. It is "
+                    f"{errors.shown(item)}: the image has kube_version "
+                    f"v{version}, {found}; wanted are {wanted}"
+                )
+            yield image
+
+    def _of_templates(self) -> Iterator[cluster_spec.Image]:
+        for ref in dict.fromkeys(self.templates):
+            # The image of an old template may be deleted.
+            with contextlib.suppress(errors.InvalidInput):
+                yield self.cloud.image(ref)
+
+    def _newest_first(
+        self, images: Iterable[cluster_spec.Image]
+    ) -> list[cluster_spec.Image]:
+        """Sort the images that fit; a pre-release is for those who name it."""
+        fitting = [e for e in images if self._fits(e)]
+        released = [e for e in fitting if "-" not in e.kube_version]
+        return sorted(released, key=_number, reverse=True)
+
+    def _fits(self, image: cluster_spec.Image) -> bool:
+        """Return whether an image is for machines of a minor version."""
         return (
-            distribution == self.like.os_distro
+            _number(image)[1] in self.minors
+            and groups.DISTROS.get(image.os_distro) == self.like.os_distro
             and image.architecture == self.like.architecture
             and image.min_disk <= self.room
         )
-
-    @property
-    def rule(self) -> str:
-        """The properties of a fitting image, in words."""
-        return _properties(self.like, f"up to {self.room}")
 
 
 def _properties(image: cluster_spec.Image, disk: str) -> str:
@@ -63,91 +127,6 @@ def _properties(image: cluster_spec.Image, disk: str) -> str:
     return f"os_distro {image.os_distro}, {architecture} and min_disk {disk}"
 
 
-def choose(
-    wanted: Wanted,
-    given: Iterable[str],
-    templates: Iterable[str],
-    cloud: catalogue.Cloud,
-) -> dict[int, cluster_spec.Image]:
-    """Return an image for each minor version.
-
-    :param given: items of the label
-    :param templates: images of templates, by UUID or name
-    :raises InvalidInput: an item of the label does not fit
-    :raises NotSupported: naming all minor versions without an image
-    """
-    chosen = _given(wanted, given, cloud)
-    if missing := {*wanted.minors} - chosen.keys():
-        chosen |= _newest(wanted, missing, _of_templates(templates, cloud))
-    if missing := {*wanted.minors} - chosen.keys():
-        chosen |= _newest(wanted, missing, cloud.public_images())
-    if missing := {*wanted.minors} - chosen.keys():
-        lost = [f"1.{each}" for each in sorted(missing)]
-        raise errors.NotSupported(
-            "there is no image for a minor version of Kubernetes on the way: "
-            "ask your operator for a public image of each, or for the label "
-            f"{template.UPGRADE_IMAGES.name} in the template. There is none "
-            f"for Kubernetes {' and '.join(lost)}, with kube_version "
-            f"{' and '.join(f'v{each}.x' for each in lost)}, {wanted.rule}"
-        )
-    return chosen
-
-
-def _given(
-    wanted: Wanted, given: Iterable[str], cloud: catalogue.Cloud
-) -> dict[int, cluster_spec.Image]:
-    """Return the images of the label.
-
-    An image without ``kube_version`` needs an item with the whole version.
-    """
-    chosen, name = {}, template.UPGRADE_IMAGES.name
-    for item in given:
-        key, _, ref = item.partition("=")
-        version = versions.number(key) or versions.number(f"{key}.0")
-        if not version or version[1] not in wanted.minors:
-            continue
-        with errors.in_field(f"label {name}"):
-            image = cloud.image(ref)
-        image = dataclasses.replace(
-            image, kube_version=image.kube_version or key.removeprefix("v")
-        )
-        number = versions.number(image.kube_version)
-        if not number or number[:2] != version[:2] or not wanted.fits(image):
-            raise errors.InvalidInput(
-                f"label {name}: give images of the minor version before =, "
-                "which fit the template's image. It is "
-                f"{errors.shown(item)}: the image has kube_version "
-                f"v{image.kube_version}, "
-                f"{_properties(image, str(image.min_disk))}; wanted are "
-                f"{wanted.rule}"
-            )
-        chosen[version[1]] = image
-    return chosen
-
-
-def _of_templates(
-    refs: Iterable[str], cloud: catalogue.Cloud
-) -> Iterator[cluster_spec.Image]:
-    for ref in dict.fromkeys(refs):
-        # The image of an old template may be deleted.
-        with contextlib.suppress(errors.InvalidInput):
-            yield cloud.image(ref)
-
-
-def _newest(
-    wanted: Wanted,
-    minors: Collection[int],
-    images: Iterable[cluster_spec.Image],
-) -> dict[int, cluster_spec.Image]:
-    """Return the image with the newest patch of each minor version."""
-    numbered = [
-        (number, image)
-        for image in filter(wanted.fits, images)
-        # A pre-release is for those who name it.
-        if (number := versions.number(image.kube_version))
-        and "-" not in image.kube_version
-    ]
-    numbered.sort(key=lambda each: each[0])
-    return {
-        number[1]: image for number, image in numbered if number[1] in minors
-    }
+def _number(image: cluster_spec.Image) -> versions.Number:
+    """Return the version of an image; one without has that of no minor."""
+    return versions.number(image.kube_version) or (0, 0, 0)

@@ -53,9 +53,10 @@ class HopImagesTest(base.BaseTestCase):
     ) -> dict[int, tuple[str, str]]:
         """Name and version of the image of each minor version."""
         target = _image("target", "1.37.0")
-        wanted = hop_images.Wanted(minors, target, 20)
-        chosen = hop_images.choose(wanted, given, templates, self.cloud)
-        pairs = chosen.items()
+        search = hop_images.Search(
+            minors, target, 20, given, templates, self.cloud
+        )
+        pairs = search.choose().items()
         return {k: (each.name, each.kube_version) for k, each in pairs}
 
     def test_the_newest_public_image_that_fits(self) -> None:

@@ -18,6 +18,7 @@ import copy
 import dataclasses
 from typing import Any
 
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
@@ -169,33 +170,29 @@ def _outside(chart: str, kubernetes: str) -> str:
     return f"Chart {chart} takes {first} to {last}"
 
 
-#: The first versions of Cluster API that support Kubernetes 1.36, a patch of
-#: each minor version (its book, "Kubernetes version support"). Older ones set
-#: a feature gate that 1.36 does not have.
-_CLUSTER_API, _CLUSTER_API_SINCE = ("1.12.8", "1.13.1"), 36
+#: Versions of Cluster API that don't support Kubernetes 1.36: they set a
+#: feature gate that it does not have (Cluster API's book, "Kubernetes version
+#: support").
+_OLD_CLUSTER_API = (
+    versions.Range(until="1.12.7"),
+    versions.Range("1.13.0", "1.13.0"),
+)
 
 
 def needs_cluster_api(kubernetes: str) -> bool:
     """Return whether not every Cluster API supports a Kubernetes version."""
-    version = versions.number(kubernetes)
-    return version is not None and version[1] >= _CLUSTER_API_SINCE
+    return kubernetes in versions.Range("1.36.0")
 
 
 def check_cluster_api(installed: str, kubernetes: str) -> None:
     """Refuse a version of Kubernetes that Cluster API does not support."""
-    have = versions.number(installed)
-    if not have or not needs_cluster_api(kubernetes):
-        return
-    oldest = [each for each in map(versions.number, _CLUSTER_API) if each]
-    is_later = have[:2] > oldest[-1][:2]
-    if not is_later and not any(
-        each[:2] == have[:2] and each <= have for each in oldest
-    ):
+    is_old = versions.applies(_OLD_CLUSTER_API, installed)
+    if is_old and needs_cluster_api(kubernetes):
         raise errors.NotSupported(
             "the management cluster's Cluster API is too old for the "
             "Kubernetes of an image: ask the operator to upgrade it. It is "
-            f"{installed}, and Kubernetes v{_bare(kubernetes)} needs "
-            f"{errors.one_of(_CLUSTER_API)}"
+            f"{installed}, and Kubernetes v{_bare(kubernetes)} needs 1.12.8 "
+            "or 1.13.1"
         )
 
 
@@ -242,19 +239,18 @@ def check_cni_version(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
             )
 
 
-def check_distribution(
-    kept: str, old: Mapping[str, Any], new: Mapping[str, Any]
-) -> None:
-    """Refuse another kind of operating system beside groups that stay.
+def check_distribution(kept: str, old: Mapping[str, Any], new: str) -> None:
+    """Refuse another kind of operating system beside a group that stays.
 
-    :param kept: Magnum's name of such a group; empty: there is none
+    :param kept: Magnum's name of the group
+    :param old: values of the cluster so far
+    :param new: ``osDistro`` of the new image
     """
     before = old.get("osDistro") or "ubuntu"
-    after = new.get("osDistro") or "ubuntu"
-    if kept and before != after:
+    if before != new:
         raise errors.NotSupported(
             "all machines of a cluster have one os_distro: choose a template "
-            f"whose image is {before}, not {after}. Nodegroup "
+            f"whose image is {before}, not {new}. Nodegroup "
             f"{errors.shown(kept)} keeps its own image of {before}"
         )
 
@@ -263,6 +259,18 @@ def control_plane_version(values: Mapping[str, Any]) -> str:
     """Return the Kubernetes version of the control plane, or ""."""
     own = topic.value_at(values, "controlPlane.kubernetesVersion")
     return _bare(str(own or values.get("kubernetesVersion") or ""))
+
+
+def kubelet(content: Mapping[str, Any], name: str) -> str:
+    """Return the Kubernetes version of a node group; empty: not known.
+
+    :param content: all values
+    :param name: the chart's name of the group
+    """
+    item = values.items_by_name(content).get(name)
+    if item is None:
+        return ""
+    return str(pinned(item, content).get("kubernetesVersion") or "")
 
 
 def pinned(

@@ -15,12 +15,12 @@ Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import contextlib
-from typing import TYPE_CHECKING
 
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import template as template_labels
 from magnum_capi_helm.features import topic
@@ -35,11 +35,7 @@ from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import hop_images
 from magnum_capi_helm.resolve import quota
 
-if TYPE_CHECKING:
-    from magnum_capi_helm.cloud import catalogue
-
 Hops = tuple[upgrade_steps.Hop, ...]
-_Route = Sequence[tuple[bool, int]]
 
 
 def plan(
@@ -72,11 +68,17 @@ def plan(
             _check_cluster_api(current, new)
     if len({minor for _, minor in route}) > 1:
         with _noted(problems):
-            _check_settled(current)
+            # An upgrade by one minor version may mend a cluster.
+            state = observed_state.observe_all(current.release, current.stored)
+            observed_state.check_settled(state)
         with _noted(problems), errors.in_field("a new control plane machine"):
             quota.check_group(cloud, cluster, cluster.control_plane, 1)
     if problems:
-        raise errors.NotSupported(_joined(problems))
+        # Magnum's client shows the first sentence alone.
+        parts = [each.partition(". ") for each in problems]
+        first = "; ".join(each for each, _, _ in parts)
+        rest = (each for _, _, each in parts if each)
+        raise errors.NotSupported(". ".join((first, *rest)))
     return hops
 
 
@@ -89,42 +91,13 @@ def _noted(problems: list[str]) -> Iterator[None]:
         problems.append(str(error))
 
 
-def _joined(problems: Sequence[str]) -> str:
-    """Return one text; Magnum's client shows its first sentence alone."""
-    parts = [each.partition(". ") for each in problems]
-    first = "; ".join(each for each, _, _ in parts)
-    return ". ".join((first, *(rest for _, _, rest in parts if rest)))
-
-
-def _check_settled(current: release_change.Current) -> None:
-    """Refuse a cluster whose machines may not come up in each step.
-
-    An upgrade by one minor version may mend such a cluster.
-    """
-    state = observed_state.observe_all(current.release, current.stored)
-    observed_state.check_settled(state)
-
-
 def check_group_version(
     current: release_change.Current, group: cluster_spec.NodeGroup
 ) -> None:
     """Refuse an older version. A group may skip minor versions."""
-    old, new = kubelet(current, group.name), group.image.kube_version
-    before, after = versions.number(old), versions.number(new)
-    if before and after and after < before:
-        upgrade_rules.check_kubernetes(old, new, group.magnum_name)
-
-
-def kubelet(current: release_change.Current, name: str) -> str:
-    """Return the Kubernetes version of a node group; empty: not known.
-
-    :param name: the chart's name of the group
-    """
-    item = current.items.get(name)
-    if item is None:
-        return ""
-    pinned = upgrade_rules.pinned(item, current.desired.values)
-    return str(pinned.get("kubernetesVersion") or "")
+    old = upgrade_rules.kubelet(current.desired.values, group.name)
+    new = group.image.kube_version
+    upgrade_rules.check_kubernetes(old, new, group.magnum_name)
 
 
 def _check_kept_groups(
@@ -132,17 +105,12 @@ def _check_kept_groups(
 ) -> None:
     """Refuse a control plane that groups with their old image don't fit."""
     remade = {each.name for each in cluster.node_groups}
-    image, items = cluster.control_plane.image, current.items
+    image, old = cluster.control_plane.image, current.desired.values
     for group in current.rows.workers:
-        if group.chart_name not in items or group.chart_name in remade:
-            continue
-        version = kubelet(current, group.chart_name)
-        upgrade_rules.check_kept(group.name, version, image.kube_version)
-        upgrade_rules.check_distribution(
-            group.name,
-            current.desired.values,
-            {"osDistro": image.os_distro},
-        )
+        if group.chart_name in current.items.keys() - remade:
+            version = upgrade_rules.kubelet(old, group.chart_name)
+            upgrade_rules.check_kept(group.name, version, image.kube_version)
+            upgrade_rules.check_distribution(group.name, old, image.os_distro)
 
 
 def _route(
@@ -150,15 +118,16 @@ def _route(
     cluster: cluster_spec.Cluster,
     old: str,
     new: str,
-) -> _Route:
+) -> list[tuple[bool, int]]:
     """Return the steps by minor version; an unknown one is the new one's."""
     target = versions.number(new)
     minor = target[1] if target else 0
     before = versions.number(old) or (0, minor, 0)
-    workers = [
-        (versions.number(kubelet(current, each.name)) or before)[1]
+    kubelets = [
+        upgrade_rules.kubelet(current.desired.values, each.name)
         for each in cluster.node_groups
     ]
+    workers = [(versions.number(each) or before)[1] for each in kubelets]
     return upgrade_steps.route(before[1], minor, min(workers, default=None))
 
 
@@ -166,7 +135,7 @@ def _hops(
     current: release_change.Current,
     cluster: cluster_spec.Cluster,
     cloud: catalogue.Cloud,
-    route: _Route,
+    route: list[tuple[bool, int]],
 ) -> Hops:
     """Return the steps with the image and the chart of each.
 

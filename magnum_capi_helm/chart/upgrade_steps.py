@@ -30,7 +30,6 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import plan
 from magnum_capi_helm.model import versions
 
-_GROUPS = "nodeGroups"
 #: Minor version of Kubernetes with etcd 3.6.
 _ETCD_3_6 = 34
 
@@ -71,42 +70,29 @@ class Hop(NamedTuple):
 class Stage(NamedTuple):
     """A step that was accepted: plain data.
 
-    :ivar control_plane: whether it replaces the control plane
-    :ivar workers: whether it replaces workers, and so ends with them
     :ivar version: of Kubernetes, such as 1.35.1
     :ivar chart: fields of :class:`cluster_spec.Chart`
     :ivar changes: of the values of the step before
+    :ivar replaced: the chart's names of the groups whose machines it replaces
     """
 
-    control_plane: bool
-    workers: bool
     version: str
     chart: Mapping[str, str]
     changes: Sequence[values.Change]
+    replaced: Sequence[str]
+
+    @property
+    def workers(self) -> frozenset[str]:
+        """The node groups of them, with which the step ends."""
+        return frozenset(self.replaced) - {names.CONTROL_PLANE}
 
     @property
     def text(self) -> str:
         """The step in words."""
-        roles = {"control plane": self.control_plane, "workers": self.workers}
-        who = " and ".join(filter(roles.get, roles))
+        has_plane = names.CONTROL_PLANE in self.replaced
+        roles = {"control plane": has_plane, "workers": self.workers}
+        who = " and ".join(role for role, has in roles.items() if has)
         return f"{who} to v{self.version}"
-
-    @property
-    def helm_chart(self) -> cluster_spec.Chart:
-        """The chart with which helm takes it."""
-        return cluster_spec.Chart(**self.chart)
-
-    @property
-    def groups(self) -> frozenset[str]:
-        """The node groups whose machines it replaces."""
-        paths = (path for path, *_ in self.changes if self.workers)
-        return frozenset(path[1] for path in paths if path[0] == _GROUPS)
-
-    @property
-    def may_replace(self) -> frozenset[str]:
-        """The chart's names of all groups whose machines it replaces."""
-        plane = {names.CONTROL_PLANE} if self.control_plane else frozenset()
-        return self.groups | plane
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,30 +114,14 @@ class Upgrade(plan.Plan):
     stages: Sequence[Sequence[Any]]
 
     @property
+    def all_stages(self) -> Sequence[Stage]:
+        """The steps, with all that they change."""
+        return [Stage(*each) for each in self.stages]
+
+    @property
     def steps(self) -> Sequence[plan.Step]:
         """The steps, in words."""
-        return [plan.Step(not e.workers, e.text) for e in self._from(0)]
-
-    @property
-    def stage(self) -> Stage:
-        """The step that is next, or goes on."""
-        return self._from(self.step)[0]
-
-    @property
-    def later(self) -> Sequence[Stage]:
-        """The steps after that one."""
-        return self._from(self.step + 1)
-
-    def reached(self, running: Collection[str]) -> Sequence[Stage]:
-        """Return the steps that the control plane has reached.
-
-        :param running: versions of Kubernetes on its servers, without v
-        """
-        begun = self.stage.version in running
-        return self._from(0)[: self.step + begun]
-
-    def _from(self, step: int) -> list[Stage]:
-        return [Stage(*each) for each in self.stages[step:]]
+        return [plan.Step(not e.workers, e.text) for e in self.all_stages]
 
 
 def values_of_step(
@@ -171,23 +141,23 @@ def values_of_step(
     :param final: of the whole upgrade
     :param workers: names of the node groups that follow
     """
-    hop, items = hops[index], values.items_by_name(before)
-    if not any(each.control_plane for each in hops[index:]):
+    hop, later = hops[index], hops[index + 1 :]
+    if not later and not hop.control_plane:
         return final
+    result, items = before, values.items_by_name(before)
     items = {k: upgrade_rules.pinned(v, before) for k, v in items.items()}
-    result: Mapping[str, Any] = before
     if not hop.control_plane:
         last = values.items_by_name(final)
         for name in items.keys() & workers:
             items[name] = _machine(items[name], hop.image)
             strategy = last[name].get("rolloutStrategy")
             topic.put(items[name], "rolloutStrategy", strategy)
-    elif any(each.control_plane for each in hops[index + 1 :]):
+    elif any(each.control_plane for each in later):
         plane = _machine(before.get("controlPlane") or {}, hop.image)
         result = {**_machine(before, hop.image), "controlPlane": plane}
     else:
         result = final
-    return copy.deepcopy({**result, _GROUPS: list(items.values())})
+    return copy.deepcopy({**result, "nodeGroups": list(items.values())})
 
 
 def _machine(
@@ -209,13 +179,6 @@ def brings_etcd_3_6(old: str, new: str) -> bool:
     return bool(before and after and before[1] < _ETCD_3_6 <= after[1])
 
 
-def waiting(stored: plan.Plan | None) -> Collection[str]:
-    """Return the groups that wait for their step of an upgrade."""
-    if not isinstance(stored, Upgrade):
-        return ()
-    return frozenset().union(*(each.groups for each in stored.later))
-
-
 def at_next_workers(
     stored: plan.Plan | None, before: topic.Values
 ) -> topic.Values:
@@ -226,7 +189,7 @@ def at_next_workers(
     :param before: as they are by now
     """
     if isinstance(stored, Upgrade):
-        for each in (stored.stage, *stored.later):
+        for each in stored.all_stages[stored.step :]:
             before = values.changed(before, each.changes)
             if each.workers:
                 break

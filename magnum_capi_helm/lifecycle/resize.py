@@ -160,19 +160,18 @@ def _check_growth(
 ) -> None:
     """Refuse more machines of an image that is too old for new ones.
 
-    Those of a group that waits for its step of an upgrade come in this step.
+    In an upgrade, the machines wait for the step that brings their version.
     """
-    applied = stored.desired.values if stored and stored.desired else {}
-    waiting = upgrade_steps.waiting(stored.plan if stored else None)
-    items = values.items_by_name(applied)
+    if stored is None or stored.desired is None:
+        return
+    coming = upgrade_steps.at_next_workers(stored.plan, stored.desired.values)
+    items = values.items_by_name(coming)
     for group in rows_now.known_as(items).workers:
-        if group.uuid != nodegroup.uuid or group.chart_name in waiting:
-            continue
         item = items.get(group.chart_name, {})
-        if group.count > int(item.get("machineCount", group.count)):
-            pinned = upgrade_rules.pinned(item, applied)
-            kubelet = str(pinned.get("kubernetesVersion") or "")
-            newest = upgrade_rules.control_plane_version(applied)
+        grows = group.count > int(item.get("machineCount", group.count))
+        if group.uuid == nodegroup.uuid and grows:
+            kubelet = upgrade_rules.kubelet(coming, group.chart_name)
+            newest = upgrade_rules.control_plane_version(coming)
             upgrade_rules.check_growth(group.name, kubelet, newest)
 
 

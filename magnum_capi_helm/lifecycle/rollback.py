@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Collection
 import dataclasses
 import time
-from typing import Any
 
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
@@ -31,6 +30,7 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
@@ -39,8 +39,8 @@ from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
-#: Field of a nodegroup's row -> key of its values.
-_MACHINE = {"image_id": "machineImageId", "flavor_id": "machineFlavor"}
+#: Key of a nodegroup's values -> field of its row.
+_FIELDS = {"machineImageId": "image_id", "machineFlavor": "flavor_id"}
 _STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
 
 
@@ -113,16 +113,17 @@ def _reached(
             f"cluster {current.row.name} has no upgrade with steps to come: "
             "there is nothing to stop"
         )
-    if steps.stage.workers:
+    stages = steps.all_stages
+    if stages[steps.step].workers:
         raise errors.NotSupported(
             f"{steps.text}: this step can't be stopped, since workers would "
             "have two versions: remove the reason why it does not end, and "
             "resize the cluster to the count it has"
         )
-    versions_now = {_version(each) for each in _servers(current)}
+    begun = stages[steps.step].version in map(_version, _servers(current))
     chart, reached = before.chart, before.values
-    for each in steps.reached(versions_now):
-        chart = each.helm_chart
+    for each in stages[: steps.step + begun]:
+        chart = cluster_spec.Chart(**each.chart)
         reached = values.changed(reached, each.changes)
     reached = {**reached, "nodeGroups": list(current.items.values())}
     moves = _true_moves(current, before, reached)
@@ -138,27 +139,18 @@ def _true_moves(
 
     A row keeps its name of an image or a flavor that did not change.
     """
-    old, new = map(_groups, (before.values, reached))
-    fields = {}
-    for group in current.rows.groups:
-        if change := before.moves.groups.get(group.uuid):
-            is_plane = group.control_plane
-            name = names.CONTROL_PLANE if is_plane else group.chart_name
-            first, last = old.get(name, {}), new.get(name, {})
-            changed = {
-                field: last[key]
-                for field, key in _MACHINE.items()
-                if last.get(key, first.get(key)) != first.get(key)
-            }
-            fields[group.uuid] = {**change, **changed}
+    fields = {k: dict(each) for k, each in before.moves.groups.items()}
+    groups: dict[tuple[str, ...], str] = {
+        ("nodeGroups", each.chart_name): each.uuid
+        for each in current.rows.workers
+    }
+    if master := current.rows.master:
+        groups["controlPlane",] = master.uuid
+    for path, *new in values.changes(before.values, reached):
+        uuid, field = groups.get(path[:-1], ""), _FIELDS.get(path[-1])
+        if uuid in fields and field and new:
+            fields[uuid][field] = new[0]
     return dataclasses.replace(before.moves, groups=fields)
-
-
-def _groups(content: topic.Values) -> dict[str, topic.Values]:
-    """Return the settings of each group's machines, by the chart's names."""
-    groups = {names.CONTROL_PLANE: content["controlPlane"]}
-    groups |= values.items_by_name(content)
-    return {k: upgrade_rules.pinned(v, content) for k, v in groups.items()}
 
 
 def _without_upgrade(
@@ -179,13 +171,10 @@ def _without_upgrade(
         desired_state.PendingRequests(),
     )
     version = upgrade_rules.control_plane_version(before.values)
-    new_items = values.items_by_name(restored)
     for group in current.rows.workers:
-        if item := new_items.get(group.chart_name):
-            # One that was made since the upgrade has the newer version.
-            pinned = upgrade_rules.pinned(item, restored)
-            kubelet = str(pinned.get("kubernetesVersion") or "")
-            upgrade_rules.check_kept(group.name, kubelet, version)
+        # One that was made since the upgrade has the newer version.
+        kubelet = upgrade_rules.kubelet(restored, group.chart_name)
+        upgrade_rules.check_kept(group.name, kubelet, version)
     existing = {each.uuid for each in current.rows.groups}
     fields = {
         uuid: dict(change)
@@ -225,18 +214,14 @@ def _check_control_plane(
 
 
 def _servers(current: release_change.Current) -> list[view.Object]:
-    """Return the machines of the control plane that have servers."""
-    machines = current.view.control_plane_machines()
-    return [each for each in machines if _has_server(each)]
+    """Return machines of the control plane whose server may be in etcd."""
+    return [
+        each
+        for each in current.view.control_plane_machines()
+        if view.spec_of(each).get("providerID")
+        or view.status_of(each).get("nodeRef")
+    ]
 
 
-def _version(machine: Any) -> str:
+def _version(machine: view.Object) -> str:
     return str(view.spec_of(machine).get("version")).removeprefix("v")
-
-
-def _has_server(machine: Any) -> bool:
-    """Return whether the machine has a server, which may be in etcd."""
-    return bool(
-        view.spec_of(machine).get("providerID")
-        or view.status_of(machine).get("nodeRef")
-    )

@@ -187,8 +187,12 @@ def _checked(
             held.runtime.management, *held.scope, held.object_labels
         )
     comparison = plan.current.compare(draft)
-    if plan.alone:
-        staged_upgrade.check_alone(comparison)
+    if plan.alone and comparison.workers:
+        raise errors.NotSupported(
+            "nodegroup: upgrade the whole cluster, without --nodegroup, since "
+            "chart, labels or options change the machines of workers as well. "
+            f"They are those of {', '.join(comparison.workers)}"
+        )
     template_guard.check_objects(
         held, draft, plan.current.rows, comparison.before, comparison.after
     )

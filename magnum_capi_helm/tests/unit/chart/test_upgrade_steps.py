@@ -148,7 +148,7 @@ def _versions(content: dict[str, Any]) -> list[tuple[str, str]]:
 def _at_end(
     plan: upgrade_steps.Upgrade, content: dict[str, Any]
 ) -> dict[str, Any]:
-    for each in (plan.stage, *plan.later):
+    for each in plan.all_stages:
         content = values.changed(content, each.changes)
     return content
 
@@ -163,11 +163,10 @@ class ValuesTest(base.BaseTestCase):
         for index, hop in enumerate(hops):
             new = upgrade_steps.values_of_step(hops, index, now, _NEW, {"a"})
             stage = upgrade_steps.Stage(
-                control_plane=hop.control_plane,
-                workers=not hop.control_plane,
                 version=hop.image.kube_version,
                 chart=vars(hop.chart),
                 changes=values.changes(now, new),
+                replaced=["control-plane" if hop.control_plane else "a"],
             )
             stages.append(stage)
             self.values.append(new)
@@ -233,24 +232,10 @@ class ValuesTest(base.BaseTestCase):
             ],
             texts,
         )
-        both = self.plan.stage._replace(workers=True)
-        self.assertEqual("control plane and workers to v1.33.1", both.text)
-
-    def test_each_step_may_replace_the_machines_of_its_role(self) -> None:
-        stages = [self.plan.stage, *self.plan.later]
-        plane, workers = {"control-plane"}, {"a"}
-        self.assertEqual(
-            [plane, plane, plane, workers, plane, workers],
-            [each.may_replace for each in stages],
+        both = self.plan.all_stages[0]._replace(
+            replaced=["control-plane", "a"]
         )
-        both = stages[-1]._replace(control_plane=True)
-        self.assertEqual(plane | workers, both.may_replace)
-
-    def test_groups_wait_until_their_last_step_has_begun(self) -> None:
-        self.assertEqual({"a"}, upgrade_steps.waiting(self.plan))
-        last = upgrade_steps.Upgrade(stages=self.plan.stages, step=5)
-        self.assertEqual(set(), upgrade_steps.waiting(last))
-        self.assertEqual((), upgrade_steps.waiting(None))
+        self.assertEqual("control plane and workers to v1.33.1", both.text)
 
     def test_a_new_group_is_of_the_next_step_of_workers(self) -> None:
         versions = (*4 * ["1.35.1"], *2 * ["1.36.1"])

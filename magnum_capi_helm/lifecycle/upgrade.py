@@ -90,20 +90,15 @@ def upgrade(
                 # Magnum has told the user by now that the upgrade failed.
                 raise errors.NotSupported(_TOO_LATE)
             release_change.accept(held, desired, steps)
-        problem = "it does not show its step yet"
-        text = "Cluster %s does not show its step yet: %s"
-        with magnum_errors.logged(LOG, text, operation.cluster.uuid):
+        uuid = operation.cluster.uuid
+        text = "Upgrade of cluster %s goes on with the polls: %s"
+        with magnum_errors.logged(LOG, text, uuid):
             if steps:
                 plan_steps.show(held, steps)
-            problem = release_change.run_helm(held, deadline)
-        if problem:
-            LOG.warning(
-                "Upgrade of cluster %s goes on with the polls: %s",
-                operation.cluster.uuid,
-                problem,
-            )
-        else:
-            LOG.info("upgraded release %s", operation.release)
+            if problem := release_change.run_helm(held, deadline):
+                LOG.warning(text, uuid, problem)
+            else:
+                LOG.info("upgraded release %s", operation.release)
     row = rows.fresh(operation.context, operation.cluster)
     if row is not None:
         status_writer.copy_outcome(row, operation.cluster)
@@ -196,8 +191,7 @@ def _checked(
     template_guard.check_objects(
         held, draft, plan.current.rows, comparison.before, comparison.after
     )
-    _log_kept_groups(held, plan, comparison)
-    _log_etcd(held, plan)
+    _log_warnings(held, plan, comparison)
     objects = comparison.objects
     if plan.passes_minors:
         # The webhook compares with the version of now, and refuses to skip.
@@ -215,12 +209,15 @@ def _checked(
     return first, steps
 
 
-def _log_kept_groups(
+def _log_warnings(
     held: holding.Held,
     plan: upgrade_plan.Upgrade,
     comparison: release_change.Comparison,
 ) -> None:
-    """Name groups whose image stays and that a newer chart replaces."""
+    """Name groups whose image stays and that a newer chart replaces.
+
+    Name the danger of another version of etcd, too.
+    """
     kept = sorted({*comparison.replaced} - plan.remade)
     if kept:
         LOG.warning(
@@ -230,17 +227,12 @@ def _log_kept_groups(
             plan.cluster.chart.version,
             ", ".join(kept),
         )
-
-
-def _log_etcd(held: holding.Held, plan: upgrade_plan.Upgrade) -> None:
-    old, new = (
-        upgrade_rules.control_plane_version(each)
-        for each in (plan.current.desired.values, plan.built or {})
-    )
+    old = upgrade_rules.control_plane_version(plan.current.desired.values)
+    new = plan.cluster.control_plane.image.kube_version
     if upgrade_steps.brings_etcd_3_6(old, new):
-        text = (
+        LOG.warning(
             "Upgrade of cluster %s: Kubernetes 1.34 replaces etcd 3.5 by 3.6; "
             "look at the members of etcd first, since one that was removed "
-            "before 3.5.26 can come back"
+            "before 3.5.26 can come back",
+            held.cluster.uuid,
         )
-        LOG.warning(text, held.cluster.uuid)

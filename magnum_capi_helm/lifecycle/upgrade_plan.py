@@ -16,15 +16,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 import copy
 import dataclasses
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template as template_labels
@@ -40,9 +41,6 @@ from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
-
-if TYPE_CHECKING:
-    from magnum_capi_helm.cloud import catalogue
 
 _MASTER = "master"
 
@@ -107,13 +105,6 @@ class Upgrade:
         plane = {names.CONTROL_PLANE} if self.built else frozenset()
         return self.workers | plane
 
-    @property
-    def _may_replace(self) -> frozenset[str] | None:
-        """The groups whose machines may be replaced; None: all."""
-        old = self.current.desired.chart.version
-        has_other_chart = self.cluster.chart.version != old
-        return None if has_other_chart and not self.alone else self.remade
-
     def desired(self) -> desired_state.DesiredState:
         """Return the new desired state.
 
@@ -124,12 +115,15 @@ class Upgrade:
         new = self._values()
         new["nodeGroups"] = self._node_groups(new)
         moves = self._moves(new)
+        old = self.current.desired.chart.version
+        has_other_chart = self.cluster.chart.version != old
+        replaces_all = has_other_chart and not self.alone
         return self.current.changed(
             self.cluster.chart,
             new,
             fingerprint(self.current.rows, moves),
             self.change.back,
-            self._may_replace,
+            None if replaces_all else self.remade,
             # Of one group alone, the others' machines keep their build.
             digest="" if self.built else self.current.desired.digest,
             labels=self.change.labels,
@@ -284,7 +278,9 @@ def plan_nodegroup(
     :raises CapiHelmError: it can't be upgraded like this
     """
     before, release = current.desired, current.row.stack_id
-    change = _change_nodegroup(current, nodegroup)
+    template = current.row.cluster_template
+    fields = {"image_id": template.image_id, "flavor_id": nodegroup.flavor_id}
+    change = _row_change(current, template, {nodegroup.uuid: fields})
     outline = resolve_cluster.outline(change.row, before.chart, release)
     [row] = change.row.nodegroups
     group = groups.resolve(change.row, row, cloud, outline)
@@ -353,8 +349,16 @@ def _change_template(
     defaults = {each.image_id for each in workers if each.is_default}
     inherited = {None, old.image_id, *defaults}
     if alone:
-        _check_flavor(workers, old, template)
         remade = [each for each in members if each.role == _MASTER]
+        flavors = {each.flavor_id or old.flavor_id for each in workers}
+        if old.flavor_id in flavors and template.flavor_id != old.flavor_id:
+            # The upgrade of the workers could not tell that they inherit it.
+            raise errors.NotSupported(
+                "flavor_id: choose a template with the flavor of the "
+                "cluster's template, or upgrade the whole cluster, without "
+                f"--nodegroup. It is {errors.shown(template.flavor_id)}, and "
+                f"the cluster's template has {errors.shown(old.flavor_id)}"
+            )
     else:
         remade = [
             each
@@ -369,32 +373,6 @@ def _change_template(
         for each in remade
     }
     return _row_change(current, template, changes)
-
-
-def _check_flavor(
-    workers: Sequence[rows.NodeGroup], old: Any, new: Any
-) -> None:
-    """Refuse another flavor for workers that stay.
-
-    The upgrade that replaces them could not tell that they inherit it.
-    """
-    inherits = any(each.flavor_id in (None, old.flavor_id) for each in workers)
-    if inherits and new.flavor_id != old.flavor_id:
-        raise errors.NotSupported(
-            "flavor_id: choose a template with the flavor of the cluster's "
-            "template, or upgrade the whole cluster, without --nodegroup. It "
-            f"is {errors.shown(new.flavor_id)}, and the cluster's template "
-            f"has {errors.shown(old.flavor_id)}"
-        )
-
-
-def _change_nodegroup(
-    current: release_change.Current, nodegroup: rows.NodeGroup
-) -> RowChange:
-    """Give one group the image of the cluster's template."""
-    template = current.row.cluster_template
-    change = {"image_id": template.image_id, "flavor_id": nodegroup.flavor_id}
-    return _row_change(current, template, {nodegroup.uuid: change})
 
 
 def _flavor(nodegroup: rows.NodeGroup, old: Any, new: Any) -> Any:

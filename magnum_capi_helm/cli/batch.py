@@ -106,7 +106,7 @@ class Batch(base.Lister, abc.ABC):
     clock = staticmethod(lambda: time.strftime("%H:%M", time.gmtime()))
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the clusters, --apply, and the limits of a run.
+        """Add the clusters, --apply, the limits of a run and its record.
 
         :func:`choose_clusters` refuses more than one choice of clusters.
         """
@@ -128,7 +128,21 @@ class Batch(base.Lister, abc.ABC):
             help="choose all clusters of this driver",
         )
         base.add_apply(parser, "make the changes (default: only show them)")
-        _add_limits(parser)
+        for name, default, unit, does in _LIMITS:
+            count = isinstance(default, int)
+            parser.add_argument(
+                name,
+                type=base.positive if count else base.time_of_day,
+                default=default,
+                metavar=unit,
+                help=f"{does} (default: {default})",
+            )
+        parser.add_argument(
+            "--record",
+            metavar="FILE",
+            help="with --apply: append JSON lines to this file, for the begin "
+            "and for the result of each cluster",
+        )
 
     @abc.abstractmethod
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> Change:
@@ -323,25 +337,6 @@ def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:
     ]
     staying.sort(key=lambda row: (row.name or "", row.uuid))
     return sorted(staying, key=lambda row: not rows.in_progress(row.status))
-
-
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add the limits of a run, and its record."""
-    for name, default, unit, does in _LIMITS:
-        count = isinstance(default, int)
-        parser.add_argument(
-            name,
-            type=base.positive if count else base.time_of_day,
-            default=default,
-            metavar=unit,
-            help=f"{does} (default: {default})",
-        )
-    parser.add_argument(
-        "--record",
-        metavar="FILE",
-        help="with --apply: append JSON lines to this file, for the begin and "
-        "for the result of each cluster",
-    )
 
 
 def is_open(begin: str, end: str, now: str) -> bool:

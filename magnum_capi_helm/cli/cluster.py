@@ -377,7 +377,7 @@ class Upgrade(batch.Batch):
             return batch.Change()
         text = f"{now.channel}: {now.version}"
         minor = parsed_args.minor
-        new = channels.newest(now, self._templates, minor=minor) or now
+        new = channels.newest(now, self._templates, minor=minor)
         # An upgrade that failed is in the desired state already: refused.
         if new is now and row.status != "UPDATE_FAILED":
             going_on = row.status == "UPDATE_IN_PROGRESS"

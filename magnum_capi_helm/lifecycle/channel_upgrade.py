@@ -81,10 +81,10 @@ def present(release: releases.Release) -> channels.Template | None:
     if desired is None:
         return None
     settings = requested_labels.living_labels(row, desired.labels)
-    channel = settings[template_labels.CHANNEL]
+    if not (channel := settings[template_labels.CHANNEL]):
+        return None
     version = upgrade_rules.control_plane_version(desired.values)
-    now = channels.Template(row.cluster_template, channel, version)
-    return now if channel else None
+    return channels.Template(row.cluster_template, channel, version)
 
 
 def check(release: releases.Release, template: str) -> tuple[diff.Change, ...]:
@@ -118,8 +118,8 @@ def begin(operation: operations.Operation, template: str) -> None:
     """
     session = sessions.service_session()
     url = sessions.endpoint(session, "container-infrastructure-management")
-    url = f"{url.rstrip('/').removesuffix('/v1')}/v1/clusters"
-    url = f"{url}/{operation.cluster.uuid}/actions/upgrade"
+    url = url.rstrip("/").removesuffix("/v1")
+    url = f"{url}/v1/clusters/{operation.cluster.uuid}/actions/upgrade"
     body = {"cluster_template": template, "max_batch_size": 1}
     try:
         with sessions.asking("upgrade by Magnum's API"):

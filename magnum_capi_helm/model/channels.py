@@ -11,8 +11,7 @@ by its template's or by the operator's default.
 from __future__ import annotations
 
 from collections.abc import Iterable
-import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 from magnum_capi_helm.model import versions
 
@@ -20,13 +19,12 @@ from magnum_capi_helm.model import versions
 _FAMILY = ("cluster_distro", "network_driver", "flavor_id", "master_flavor_id")
 
 
-@dataclasses.dataclass(frozen=True)
-class Template:
+class Template(NamedTuple):
     """A template of a channel, or that of a cluster.
 
-    :param row: Magnum's
-    :param channel: its channel, or the cluster's
-    :param version: of Kubernetes, or the cluster's
+    :ivar row: Magnum's
+    :ivar channel: its channel, or the cluster's
+    :ivar version: of Kubernetes, or the cluster's
     """
 
     row: Any
@@ -46,8 +44,8 @@ class Template:
 
 def newest(
     present: Template, templates: Iterable[Template], *, minor: bool
-) -> Template | None:
-    """Return the template that a cluster is behind; None: it is not behind.
+) -> Template:
+    """Return the template that a cluster is behind, or its present one.
 
     Of the same version, the template of a rebuilt image was created later.
 
@@ -61,7 +59,6 @@ def newest(
         for each in templates
         if each.place == present.place and each.number[:2] in allowed and major
     ]
-    best = max(
+    return max(
         [present, *family], key=lambda each: (each.number, each.row.created_at)
     )
-    return None if best is present else best

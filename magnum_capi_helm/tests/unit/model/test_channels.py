@@ -70,6 +70,6 @@ class ChannelsTest(base.BaseTestCase):
                 newest = channels.newest(present, _KNOWN, minor=minor)
                 self.assertEqual(
                     name,
-                    newest.row.name if newest else "",
+                    newest.row.name if newest is not present else "",
                     f"{present} {minor}",
                 )

@@ -99,7 +99,8 @@ class Stage(NamedTuple):
 class Upgrade(plan.Plan):
     """An upgrade of a whole cluster, or of its control plane.
 
-    :param stages: as :class:`Stage`; JSON makes them lists
+    :param stages: the steps; those of JSON are lists
+    :raises TypeError: another version of the driver has stored them
     """
 
     KEY = "upgrade-steps.json.gz"
@@ -111,17 +112,16 @@ class Upgrade(plan.Plan):
     )
     EARLY = True
 
-    stages: Sequence[Sequence[Any]]
+    stages: Sequence[Stage]
 
-    @property
-    def all_stages(self) -> Sequence[Stage]:
-        """The steps, with all that they change."""
-        return [Stage(*each) for each in self.stages]
+    def __post_init__(self) -> None:
+        stages = [Stage(*each) for each in self.stages]
+        object.__setattr__(self, "stages", stages)
 
     @property
     def steps(self) -> Sequence[plan.Step]:
         """The steps, in words."""
-        return [plan.Step(not e.workers, e.text) for e in self.all_stages]
+        return [plan.Step(not e.workers, e.text) for e in self.stages]
 
 
 def values_of_step(
@@ -189,7 +189,7 @@ def at_next_workers(
     :param before: as they are by now
     """
     if isinstance(stored, Upgrade):
-        for each in stored.all_stages[stored.step :]:
+        for each in stored.stages[stored.step :]:
             before = values.changed(before, each.changes)
             if each.workers:
                 break

@@ -113,7 +113,7 @@ def _reached(
             f"cluster {current.row.name} has no upgrade with steps to come: "
             "there is nothing to stop"
         )
-    stages = steps.all_stages
+    stages = steps.stages
     if stages[steps.step].workers:
         raise errors.NotSupported(
             f"{steps.text}: this step can't be stopped, since workers would "

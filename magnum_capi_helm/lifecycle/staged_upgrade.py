@@ -103,7 +103,7 @@ def begin(
 
     :raises CapiHelmError: helm failed; the next poll begins once more
     """
-    stage = plan.all_stages[plan.step]
+    stage = plan.stages[plan.step]
     new = release_change.with_other_values(
         held,
         lambda old: values.changed(old, stage.changes),

@@ -148,7 +148,7 @@ def _versions(content: dict[str, Any]) -> list[tuple[str, str]]:
 def _at_end(
     plan: upgrade_steps.Upgrade, content: dict[str, Any]
 ) -> dict[str, Any]:
-    for each in plan.all_stages:
+    for each in plan.stages:
         content = values.changed(content, each.changes)
     return content
 
@@ -232,7 +232,7 @@ class ValuesTest(base.BaseTestCase):
             ],
             texts,
         )
-        both = self.plan.all_stages[0]._replace(
+        both = self.plan.stages[0]._replace(
             replaced=["control-plane", "a"]
         )
         self.assertEqual("control plane and workers to v1.33.1", both.text)

@@ -397,10 +397,6 @@ class ManagementCluster:
     option: str
 
 
-#: A single one of which nothing is configured.
-UNNAMED = ManagementCluster("", "", "[capi_helm] kubeconfig_file")
-
-
 def is_management_cluster_name(text: str) -> bool:
     """Return whether a management cluster may have this name."""
     return _CLUSTER_NAME.fullmatch(text) is not None

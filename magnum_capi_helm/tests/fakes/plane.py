@@ -40,6 +40,10 @@ class Clock:
         self._ahead += seconds
 
 
+#: A single management cluster, of which nothing is configured.
+_UNNAMED = options.ManagementCluster("", "", "[capi_helm] kubeconfig_file")
+
+
 class Plane:
     """API server, helm and Cluster API, and conductors that use them.
 
@@ -50,7 +54,7 @@ class Plane:
     def __init__(
         self,
         directory: str,
-        home: options.ManagementCluster = options.UNNAMED,
+        home: options.ManagementCluster = _UNNAMED,
     ) -> None:
         self._directory = directory
         self.home = home

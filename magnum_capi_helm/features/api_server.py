@@ -83,9 +83,15 @@ TOPIC = topic.Topic("Kubernetes API")
 #: The one that CAPO's managed security group opens (``getSGControlPlaneHTTPS``
 #: in its ``securitygroups_rules.go``).
 _PORT = 6443
-#: Charts whose provider opens another one, as ``patches.yaml`` says.
-_OTHER_PORT = (versions.Range(since="0.24.0"),)
+#: Charts whose provider opens another one, and lets the driver choose the
+#: load balancer's tests, as ``patches.yaml`` says.
+_NEWER_CAPO = (versions.Range(since="0.24.0"),)
 _KUBEADM = "controlPlane.kubeadmConfigSpec"
+#: Tests of an API server. CAPO's own take half a minute to find a lost one,
+#: and 50 seconds to use a new one, which is often alone by then
+#: (``defaultMonitorMaxRetries`` in its ``loadbalancer.go``). A new one accepts
+#: connections before it answers, so it gets none for 20 seconds.
+_MONITOR = {"delay": 2, "timeout": 1, "maxRetries": 10, "maxRetriesDown": 2}
 _BIND_PORT = "localAPIEndpoint.bindPort"
 
 FLOATING_IP = TOPIC.switch(
@@ -247,11 +253,11 @@ def check_port(api: cluster_spec.ApiServer, chart: str) -> None:
 
     :raises InvalidInput: naming the field
     """
-    if _opened(api.port) and not versions.applies(_OTHER_PORT, chart):
+    if _opened(api.port) and not versions.applies(_NEWER_CAPO, chart):
         raise errors.InvalidInput(
             f"apiserver_port: give {_PORT}, or a chart version that opens "
             f"another port. It is {api.port}; charts "
-            f"{versions.describe(_OTHER_PORT)} do, and this is {chart}"
+            f"{versions.describe(_NEWER_CAPO)} do, and this is {chart}"
         )
 
 
@@ -270,6 +276,7 @@ def _opened(port: int | None) -> list[topic.Values]:
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings, api = cluster.labels, cluster.api
+    version = cluster.chart.version
     return {
         "apiServer.enableLoadBalancer": api.load_balancer,
         # Even without it: for ovn the chart opens the workers' node ports,
@@ -278,7 +285,10 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         "apiServer.associateFloatingIP": api.floating_ip,
         # 0.10.1 applies this spelling alone; CAPO drops what others render.
         "apiServer.allowedCidrs": settings[ALLOWED_CIDRS]
-        if cluster.chart.version in versions.Range(until="0.10.1")
+        if version in versions.Range(until="0.10.1")
+        else None,
+        "apiServer.loadBalancerMonitor": _MONITOR
+        if api.load_balancer and versions.applies(_NEWER_CAPO, version)
         else None,
         "apiServer.port": api.port,
         "apiServer.securityGroupRules": _opened(api.port),

@@ -40,7 +40,7 @@ _OPEN = re.compile(
     r"|values|cloudConfig|admissionConfiguration|networkFilter|subnetFilter"
     r"|machineRootVolume|ports|extraArgs|blockDevice|defaultStorageClass"
     r"|additionalStorageClasses|rolloutStrategy|custom|loadBalancerNetwork"
-    r"|healthCheck\.spec"
+    r"|loadBalancerMonitor|healthCheck\.spec"
     # The driver puts it into annotations (chart/autoscaler.py).
     r"|nodeGroups\.capacity)(\..*)?"
 )

@@ -20,6 +20,7 @@ _SERVER = {
     "loadBalancerFlavor": "ha",
     "loadBalancerAvailabilityZone": "az1",
     "loadBalancerNetwork": {"id": "net-1"},
+    "loadBalancerMonitor": {"delay": 2},
 }
 _FIELD = "spec.apiServerLoadBalancer"
 
@@ -30,8 +31,8 @@ _PATCHED = {
     "0.11.2": ("allowedCIDRs", "availabilityZone", "network"),
     "0.12.0": ("allowedCIDRs", "flavor", "availabilityZone", "network"),
     "0.23.0": ("allowedCIDRs", "flavor", "availabilityZone", "network"),
-    "0.24.0": ("flavor", "availabilityZone", "network"),
-    "0.27.0": ("flavor", "availabilityZone", "network"),
+    "0.24.0": ("flavor", "availabilityZone", "network", "monitor"),
+    "0.27.0": ("flavor", "availabilityZone", "network", "monitor"),
 }
 
 

@@ -232,9 +232,7 @@ class ValuesTest(base.BaseTestCase):
             ],
             texts,
         )
-        both = self.plan.stages[0]._replace(
-            replaced=["control-plane", "a"]
-        )
+        both = self.plan.stages[0]._replace(replaced=["control-plane", "a"])
         self.assertEqual("control plane and workers to v1.33.1", both.text)
 
     def test_a_new_group_is_of_the_next_step_of_workers(self) -> None:

@@ -49,6 +49,12 @@ SMALL: dict[str, Any] = {
     "apiServer": {
         "enableLoadBalancer": True,
         "loadBalancerProvider": "amphora",
+        "loadBalancerMonitor": {
+            "delay": 2,
+            "timeout": 1,
+            "maxRetries": 10,
+            "maxRetriesDown": 2,
+        },
         "associateFloatingIP": True,
     },
     "addons": {

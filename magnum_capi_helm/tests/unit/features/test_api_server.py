@@ -20,6 +20,8 @@ from magnum_capi_helm.tests.unit.features import specs
 
 BARE = cluster_spec.ApiServer(load_balancer=False)
 HIDDEN = cluster_spec.ApiServer(floating_ip=False)
+#: A lost API server is known after 4 seconds, and a new one used after 20.
+MONITOR = {"delay": 2, "timeout": 1, "maxRetries": 10, "maxRetriesDown": 2}
 BARE_HIDDEN = cluster_spec.ApiServer(load_balancer=False, floating_ip=False)
 
 
@@ -72,12 +74,13 @@ class ApiServerTest(base.BaseTestCase):
                     "enableLoadBalancer": True,
                     "loadBalancerProvider": "amphora",
                     "associateFloatingIP": True,
+                    "loadBalancerMonitor": MONITOR,
                 }
             },
             api_server.TOPIC.cluster(specs.cluster()),
         )
 
-    def test_only_chart_0_10_1_gets_the_old_spelling_as_well(self) -> None:
+    def test_charts_get_their_spelling_and_newer_ones_a_monitor(self) -> None:
         """Others render it, and CAPO drops it: a difference for ever."""
         networks = ["192.0.2.0/24", "198.51.100.7/32"]
         given = {
@@ -94,7 +97,8 @@ class ApiServerTest(base.BaseTestCase):
             ("0.10.1", {"allowedCidrs": networks}),
             ("0.11.0", {}),
             ("0.23.0", {}),
-            ("0.27.0", {}),
+            ("0.24.0", {"loadBalancerMonitor": MONITOR}),
+            ("0.27.0", {"loadBalancerMonitor": MONITOR}),
         ):
             self.assertEqual(
                 {**expected, **more},
@@ -173,6 +177,7 @@ class ApiServerTest(base.BaseTestCase):
         self.assertEqual(
             {
                 **plain,
+                "loadBalancerMonitor": MONITOR,
                 "loadBalancerFlavor": "ha",
                 "loadBalancerAvailabilityZone": "az1",
             },
@@ -188,6 +193,7 @@ class ApiServerTest(base.BaseTestCase):
             {
                 "enableLoadBalancer": True,
                 "loadBalancerProvider": "amphora",
+                "loadBalancerMonitor": MONITOR,
                 "associateFloatingIP": True,
                 "floatingIP": "192.0.2.7",
                 "fixedIP": "10.0.0.5",
@@ -210,6 +216,7 @@ class ApiServerTest(base.BaseTestCase):
                     "enableLoadBalancer": True,
                     "loadBalancerProvider": "amphora",
                     "associateFloatingIP": True,
+                    "loadBalancerMonitor": MONITOR,
                     "port": 8443,
                     "securityGroupRules": [
                         {

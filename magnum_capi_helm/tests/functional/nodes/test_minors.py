@@ -37,9 +37,10 @@ _PLANE = "control-plane"
 _ENDED = ("UPDATE_COMPLETE", "UPDATE_FAILED")
 #: Seconds to replace a machine, where nothing else is going on.
 _REPLACED = 150
-#: So many requests to the API are sent, of which none is lost. So many to the
-#: workload may lose two.
-_ASKED, _LOST = 3000, 2
+#: So many requests are sent to the API at least. Of 1,000 it may lose one: a
+#: client's request is under way as etcd loses a member, and so its API server.
+#: Of 3,000 requests to the workload two may be lost.
+_ASKED, _LOST_BY_API, _LOST = 3000, 1 / 1000, 2 / 3000
 #: Clients of the API: alone, one does not ask so often in the time.
 _CLIENTS = 3
 #: Seconds without a look, in which much could happen unseen.
@@ -221,12 +222,13 @@ class MinorsTest(base.NodesCase):
     def few_requests_were_lost(
         self, served: workload.Counts, answered: list[workload.Counts]
     ) -> None:
-        """None to the API, and at most two of 3,000 to the workload."""
+        """A share of the API's at most, and of the workload's."""
         asked = sum(each.asked for each in answered)
         self.assertGreaterEqual(asked, _ASKED)
-        self.assertEqual(0, sum(each.lost for each in answered))
+        lost = sum(each.lost for each in answered)
+        self.assertLessEqual(lost / asked, _LOST_BY_API)
         self.assertGreater(served.answered, 0)
-        self.assertLessEqual(served.lost / served.asked, _LOST / _ASKED)
+        self.assertLessEqual(served.lost / served.asked, _LOST)
 
     # Helpers
 

@@ -23,8 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from magnum_capi_helm.features import autoscaling
-from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import paths
 
 _PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
 
@@ -43,8 +42,8 @@ RULES = (
 
 def scaled(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the items of ``nodeGroups`` whose count the autoscaler owns."""
-    groups = values.get("nodeGroups") or ()
-    return [each for each in groups if each.get("autoscale")]
+    groups = values.get(paths.GROUPS) or ()
+    return [each for each in groups if each.get(paths.AUTOSCALE)]
 
 
 def set_count(
@@ -61,7 +60,7 @@ def set_count(
     count = asked if live is None else live
     if count is None:
         return None
-    least, most = group["machineCountMin"], group["machineCountMax"]
+    least, most = group[paths.MINIMUM], group[paths.MAXIMUM]
     within = min(max(int(least), count), int(most))
     return None if within == live else within
 
@@ -75,7 +74,7 @@ def capacity(group: Mapping[str, Any]) -> dict[str, str]:
     own = group.get(autoscaling.CAPACITY)
     if not own:
         return {}
-    registration = topic.value_at(group, nodes.REGISTRATION) or {}
+    registration = paths.value_at(group, paths.REGISTRATION) or {}
     arguments = registration.get("kubeletExtraArgs") or {}
     texts = {
         **own,
@@ -90,9 +89,9 @@ def _labels(group: Mapping[str, Any]) -> Iterator[str]:
     """Yield the labels of a node; the last two are the cloud provider's."""
     labels = {
         GROUP_LABEL: group["name"],
-        **(group.get("nodeLabels") or {}),
-        "node.kubernetes.io/instance-type": group.get("machineFlavor"),
-        "topology.kubernetes.io/zone": group.get("failureDomain"),
+        **(group.get(paths.NODE_LABELS) or {}),
+        "node.kubernetes.io/instance-type": group.get(paths.FLAVOR),
+        "topology.kubernetes.io/zone": group.get(paths.ZONE),
     }
     for key, text in labels.items():
         if text is not None:

@@ -45,6 +45,7 @@ from typing import Any
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import plan
 
 TRUST, SIGN, DROP = _PHASES = ("trust", "sign", "drop")
@@ -147,22 +148,21 @@ systemctl stop kubelet
 """
 
 
-_SPEC = "controlPlane.kubeadmConfigSpec"
 _ARGUMENT = (
-    f"{_SPEC}.clusterConfiguration.controllerManager.extraArgs."
+    f"{paths.PLANE_KUBEADM}.clusterConfiguration.controllerManager.extraArgs."
     "cluster-signing-cert-file"
 )
 #: Items of lists: paths of files, and commands.
 _ITEMS = {
-    f"{_SPEC}.files": (_BRIDGE, _SCRIPT),
-    f"{_SPEC}.preKubeadmCommands": (_COMMAND_BEFORE,),
-    f"{_SPEC}.postKubeadmCommands": (_COMMAND_AFTER,),
+    f"{paths.PLANE_KUBEADM}.files": (_BRIDGE, _SCRIPT),
+    f"{paths.PLANE_KUBEADM}.preKubeadmCommands": (_COMMAND_BEFORE,),
+    f"{paths.PLANE_KUBEADM}.postKubeadmCommands": (_COMMAND_AFTER,),
 }
 
 
 def with_machines_prepared(
     values: Mapping[str, Any], bridge: str
-) -> topic.Values:
+) -> paths.Values:
     """Return values whose control plane machines take part in a rotation.
 
     They stay after it, until an upgrade makes the values anew: with one CA
@@ -177,24 +177,24 @@ def with_machines_prepared(
             else each
             for each in names
         ]
-        topic.put(result, path, [*_items(result, path), *items])
-    topic.put(result, _ARGUMENT, _SIGNER)
+        paths.put(result, path, [*_items(result, path), *items])
+    paths.put(result, _ARGUMENT, _SIGNER)
     return result
 
 
-def without_machines_prepared(values: Mapping[str, Any]) -> topic.Values:
+def without_machines_prepared(values: Mapping[str, Any]) -> paths.Values:
     """Return values without all that :func:`with_machines_prepared` adds."""
     result = copy.deepcopy(dict(values))
     for path in _ITEMS:
         if items := _items(result, path):
             kept = [each for each in items if not _is_own(each)]
-            topic.put(result, path, kept or None)
-    if topic.value_at(result, _ARGUMENT) == _SIGNER:
-        topic.put(result, _ARGUMENT, None)
+            paths.put(result, path, kept or None)
+    if paths.value_at(result, _ARGUMENT) == _SIGNER:
+        paths.put(result, _ARGUMENT, None)
     return result
 
 
-def consistent(values: topic.Values) -> topic.Values:
+def consistent(values: paths.Values) -> paths.Values:
     """Return values with machines prepared, or without any part of it.
 
     A label that changes a list replaces all of it. A command without its
@@ -208,7 +208,7 @@ def consistent(values: topic.Values) -> topic.Values:
 
 
 def _items(values: Mapping[str, Any], path: str) -> list[Any]:
-    return topic.value_at(values, path) or []
+    return paths.value_at(values, path) or []
 
 
 def _is_own(item: Any) -> bool:

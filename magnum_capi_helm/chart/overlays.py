@@ -21,76 +21,78 @@ import re
 from typing import Any
 
 from magnum_capi_helm.chart import values as driver_values
+from magnum_capi_helm.features import replacement
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 
 #: Returns a list of the values with the overlay's list.
 _Join = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
-_OF_A_MACHINE = ("kubernetesVersion", "machineImage", "machineImageId")
 
+def _below(above: str, key: str) -> str:
+    """Return the path of a key as helm writes it, dots in the key quoted."""
+    quoted = f'"{key}"' if "." in key else key
+    return f"{above}.{quoted}" if above else quoted
+
+
+_IMAGE = (paths.KUBERNETES, paths.IMAGE, paths.IMAGE_ID)
+_MACHINE = (*_IMAGE, paths.COUNT, paths.FLAVOR)
+_RESERVED_IN = {
+    paths.ADDONS: ("clusterName", "global"),
+    paths.ANNOTATIONS: (
+        requested_groups.FINGERPRINT_ANNOTATION,
+        requested_groups.HIBERNATED_ANNOTATION,
+        driver_values.UPGRADE_ANNOTATION,
+        template.PROFILES_ANNOTATION,
+    ),
+    paths.CONTROL_PLANE: _MACHINE,
+    paths.GROUP_DEFAULTS: (*_MACHINE, *paths.AUTOSCALED, "name"),
+}
 #: Paths that no overlay may set, nor anything below them.
 _RESERVED = frozenset(
     {
-        *_OF_A_MACHINE,
-        *(
-            f"{machines}.{key}"
-            for machines in topic.MACHINES
-            for key in (*_OF_A_MACHINE, "machineCount", "machineFlavor")
-        ),
-        "addons.clusterName",
-        "addons.global",
-        "apiServer.floatingIP",
+        *_IMAGE,
+        *(_below(above, k) for above, e in _RESERVED_IN.items() for k in e),
+        paths.API_FLOATING_IP,
+        paths.CREDENTIALS,
+        paths.DISTRO,
+        paths.ENDPOINT,
+        paths.GROUPS,
+        paths.KEYPAIR,
+        paths.PROJECT_PREFIX,
+        paths.REGISTRY_AUTH,
         "cloudCACert",
-        "cloudCredentialsSecretName",
         "cloudName",
         "clouds",
-        f'clusterAnnotations."{requested_groups.FINGERPRINT_ANNOTATION}"',
-        f'clusterAnnotations."{requested_groups.HIBERNATED_ANNOTATION}"',
-        f'clusterAnnotations."{driver_values.UPGRADE_ANNOTATION}"',
-        f'clusterAnnotations."{template.PROFILES_ANNOTATION}"',
-        "controlPlaneEndpoint",
         "global",
-        "machineSSHKeyName",
-        "nodeGroupDefaults.autoscale",
-        "nodeGroupDefaults.machineCountMax",
-        "nodeGroupDefaults.machineCountMin",
-        "nodeGroupDefaults.name",
-        "nodeGroups",
-        "osDistro",
-        "projectPrefix",
-        "registryAuth",
     }
 )
 
 #: Keys that a profile of one nodegroup may have. Labels and fields of the
 #: nodegroup set the others; the chart mixes up ``machineMetadata`` of groups.
 _MAPPINGS_OF_GROUP = (
-    "additionalBlockDevices",
-    "healthCheck",
-    "kubeadmConfigSpec",
-    "machineNetworking",
-    "machineRootVolume",
-    "nodeLabels",
+    paths.DEVICES,
+    paths.HEALTH_CHECK,
+    paths.KUBEADM,
+    paths.NETWORKING,
+    paths.ROOT_VOLUME,
+    paths.NODE_LABELS,
 )
 _OF_GROUP = (
     *_MAPPINGS_OF_GROUP,
     "machineConfigDrive",
-    "nodeDeletionTimeout",
-    "nodeDrainTimeout",
-    "nodeVolumeDetachTimeout",
+    *sorted(replacement.TIMEOUTS),
 )
-
-#: Where the values of all nodegroups are.
-_DEFAULTS = "nodeGroupDefaults"
 
 #: Lists of one nodegroup to which those of all are added.
 _LISTS_OF_GROUP = [
-    each.removeprefix(f"{_DEFAULTS}.")
+    each.removeprefix(f"{paths.GROUP_DEFAULTS}.")
     for each in sorted(topic.JOINED)
-    if each.startswith(_DEFAULTS)
+    if each.startswith(paths.GROUP_DEFAULTS)
 ]
 
 #: Paths above those: another value would take them all away.
@@ -102,12 +104,12 @@ _MAPPINGS = frozenset(
 
 
 def apply(
-    values: topic.Values,
-    overlay: Mapping[str, Any],
+    values: paths.Values,
+    overlay: paths.Values,
     origin: str,
     *,
     again: bool = False,
-) -> topic.Values:
+) -> paths.Values:
     """Return a copy of ``values`` with ``overlay`` on top.
 
     :param origin: the file or profile of the overlay, for the message
@@ -117,6 +119,7 @@ def apply(
         replaces the one with the same path
     :raises NotConfigured: it reaches for something that it can't have
     """
+    overlay = paths.named(overlay)
     _check(overlay, "", origin)
     result = copy.deepcopy(values)
     _lay(result, overlay, "", _completed if again else _appended)
@@ -124,17 +127,18 @@ def apply(
 
 
 def apply_to_group(
-    item: topic.Values,
-    overlay: Mapping[str, Any],
+    item: paths.Values,
+    overlay: paths.Values,
     origin: str,
     *,
     again: bool = False,
-) -> topic.Values:
+) -> paths.Values:
     """Return a copy of an item of ``nodeGroups`` with a profile on top.
 
     :param again: as for :func:`apply`
     :raises NotConfigured: the profile has what no nodegroup can have
     """
+    [overlay] = paths.named({paths.GROUPS: [overlay]})[paths.GROUPS]
     for key in overlay:
         if key not in _OF_GROUP:
             raise errors.NotConfigured(
@@ -143,7 +147,12 @@ def apply_to_group(
             )
     _check_group(overlay, "", origin)
     result = copy.deepcopy(item)
-    _lay(result, overlay, _DEFAULTS, _completed if again else _appended)
+    _lay(
+        result,
+        overlay,
+        paths.GROUP_DEFAULTS,
+        _completed if again else _appended,
+    )
     return result
 
 
@@ -155,7 +164,7 @@ def _check_group(overlay: Mapping[str, Any], above: str, origin: str) -> None:
         if value in (None, False, "", [], {}):
             wrong = (
                 f"is {json.dumps(value)}, which one nodegroup can't have: "
-                f"set it for all in {_DEFAULTS} of a values profile"
+                f"set it for all in {paths.GROUP_DEFAULTS} of a values profile"
             )
         elif path in _MAPPINGS_OF_GROUP and not isinstance(value, Mapping):
             wrong = "must be a mapping"
@@ -167,22 +176,23 @@ def _check_group(overlay: Mapping[str, Any], above: str, origin: str) -> None:
             _check_group(value, path, origin)
 
 
-def for_helm(values: topic.Values, fingerprint: str) -> topic.Values:
-    """Return values as helm gets them.
+def for_helm(desired: desired_state.DesiredState) -> paths.Values:
+    """Return the values of a desired state as helm gets them.
 
     The chart replaces files and commands of all nodegroups by those of one
     nodegroup, so each nodegroup with own ones gets those of all, too.
-
-    :param fingerprint: as for ``values.stamped``
     """
-    values = driver_values.in_effect(values)
-    result = copy.deepcopy(driver_values.stamped(values, fingerprint))
-    for item in result.get("nodeGroups") or ():
+    values = driver_values.in_effect(desired.values)
+    result = copy.deepcopy(driver_values.stamped(values, desired.fingerprint))
+    for item in result.get(paths.GROUPS) or ():
         for path in _LISTS_OF_GROUP:
-            if own := topic.value_at(item, path):
-                shared = topic.value_at(result, f"{_DEFAULTS}.{path}") or ()
-                topic.put(item, path, _completed(shared, own))
-    return result
+            if own := paths.value_at(item, path):
+                shared = (
+                    paths.value_at(result, f"{paths.GROUP_DEFAULTS}.{path}")
+                    or ()
+                )
+                paths.put(item, path, _completed(shared, own))
+    return paths.spelled(result, desired.chart.version)
 
 
 def _appended(items: Sequence[Any], more: Sequence[Any]) -> list[Any]:
@@ -230,14 +240,8 @@ def _check(overlay: Mapping[str, Any], above: str, origin: str) -> None:
             _check(value, path, origin)
 
 
-def _below(above: str, key: str) -> str:
-    """Return the path of a key as helm writes it, dots in the key quoted."""
-    quoted = f'"{key}"' if "." in key else key
-    return f"{above}.{quoted}" if above else quoted
-
-
 def _lay(
-    target: topic.Values, overlay: Mapping[str, Any], above: str, join: _Join
+    target: paths.Values, overlay: Mapping[str, Any], above: str, join: _Join
 ) -> None:
     for key, value in overlay.items():
         path = _below(above, key)
@@ -267,13 +271,13 @@ def with_repository(
     :param url: of the repository
     """
     result = copy.deepcopy(dict(values))
-    addons = defaults.get("addons") or {}
+    addons = defaults.get(paths.ADDONS) or {}
     for path in _repositories(addons):
-        _set_default(result, f"addons.{path}.chart.repo", url)
+        _set_default(result, f"{paths.ADDONS}.{path}.chart.repo", url)
     for path in _FROM_GIT:
-        own = topic.value_at(result, f"addons.{path}.repo.url")
-        if topic.value_at(addons, path) and not own:
-            _set_default(result, f"addons.{path}.enabled", False)
+        own = paths.value_at(result, f"{paths.ADDONS}.{path}.repo.url")
+        if paths.value_at(addons, path) and not own:
+            _set_default(result, f"{paths.ADDONS}.{path}.enabled", False)
     return result
 
 

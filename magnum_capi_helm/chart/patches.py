@@ -15,9 +15,9 @@ import functools
 from typing import Any, NamedTuple
 
 from magnum_capi_helm.chart import autoscaler
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 def identity(obj: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
     """Return kind and labels of an object, for ``check``."""
-    labels = topic.value_at(obj, "metadata.labels") or {}
+    labels = paths.value_at(obj, "metadata.labels") or {}
     pairs = (f"{key}={text}" for key, text in labels.items())
     return str(obj.get("kind")), frozenset(pairs)
 
@@ -98,7 +98,7 @@ def wanted(
         )
         for row in table()
         if version in row.charts
-        and (value := topic.value_at(values, row.value))
+        and (value := paths.value_at(values, row.value))
     )
     return (*of_table, *_for_autoscaler(values, counts or {}))
 
@@ -143,14 +143,14 @@ def patched(
     own = [each for each in patches if each.fits(*identity(obj))]
     if not own:
         return None
-    result: dict[str, Any] = topic.copied(obj)
+    result: dict[str, Any] = paths.copied(obj)
     for patch in own:
         if patch.old:
-            _move(result, patch.old, patch.field)
+            result = paths.moved(result, patch.old, patch.field)
             continue
         parent, _, _ = patch.field.rpartition(".")
-        above = topic.value_at(result, parent) if parent else result
-        before = topic.value_at(result, patch.field)
+        above = paths.value_at(result, parent)
+        before = paths.value_at(result, patch.field)
         missing = "" if isinstance(above, dict) else parent
         if patch.text and patch.text not in str(before):
             missing = patch.text
@@ -159,16 +159,8 @@ def patched(
                 f"{patch.kind} can't get {patch.field}: the chart renders no "
                 f"{missing}"
             )
-        topic.put(result, patch.field, _value(patch, before))
+        paths.put(result, patch.field, _value(patch, before))
     return result
-
-
-def _move(obj: dict[str, Any], old: str, new: str) -> None:
-    """Move a field, if it is there."""
-    content = topic.value_at(obj, old)
-    if content is not None:
-        topic.put(obj, new, content)
-        topic.put(obj, old, None)
 
 
 def _value(patch: Patch, before: Any) -> Any:

@@ -18,18 +18,21 @@ import copy
 import dataclasses
 from typing import Any
 
+from magnum_capi_helm import features
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 _COE = "kubernetes"
+#: The chart's default.
+CHARTS_DISTRO = "ubuntu"
 
 
 def check_template(
@@ -203,7 +206,7 @@ def check_encryption(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     :param new: those that it is to get
     """
     before, after = (
-        topic.value_at(each, "etcd.encryption") or {} for each in (old, new)
+        paths.value_at(each, paths.ENCRYPTION) or {} for each in (old, new)
     )
     if not before.get("enabled"):
         return
@@ -228,7 +231,7 @@ def check_cni_version(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """
     for label in (networking.CALICO_VERSION, networking.CILIUM_VERSION):
         before, after = (
-            str(topic.value_at(each, label.becomes[0]) or "")
+            str(paths.value_at(each, label.becomes[0]) or "")
             for each in (old, new)
         )
         first, second = versions.number(before), versions.number(after)
@@ -239,6 +242,11 @@ def check_cni_version(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
             )
 
 
+def distribution(content: Mapping[str, Any]) -> str:
+    """Return the kind of operating system of all machines in the values."""
+    return str(content.get(paths.DISTRO) or CHARTS_DISTRO)
+
+
 def check_distribution(kept: str, old: Mapping[str, Any], new: str) -> None:
     """Refuse another kind of operating system beside a group that stays.
 
@@ -246,7 +254,7 @@ def check_distribution(kept: str, old: Mapping[str, Any], new: str) -> None:
     :param old: values of the cluster so far
     :param new: ``osDistro`` of the new image
     """
-    before = old.get("osDistro") or "ubuntu"
+    before = distribution(old)
     if before != new:
         raise errors.NotSupported(
             "all machines of a cluster have one os_distro: choose a template "
@@ -257,8 +265,9 @@ def check_distribution(kept: str, old: Mapping[str, Any], new: str) -> None:
 
 def control_plane_version(values: Mapping[str, Any]) -> str:
     """Return the Kubernetes version of the control plane, or ""."""
-    own = topic.value_at(values, "controlPlane.kubernetesVersion")
-    return _bare(str(own or values.get("kubernetesVersion") or ""))
+    own = values.get(paths.CONTROL_PLANE) or {}
+    version = own.get(paths.KUBERNETES) or values.get(paths.KUBERNETES)
+    return _bare(str(version or ""))
 
 
 def kubelet(content: Mapping[str, Any], name: str) -> str:
@@ -270,7 +279,7 @@ def kubelet(content: Mapping[str, Any], name: str) -> str:
     item = values.items_by_name(content).get(name)
     if item is None:
         return ""
-    return str(pinned(item, content).get("kubernetesVersion") or "")
+    return str(pinned(item, content).get(paths.KUBERNETES) or "")
 
 
 def pinned(
@@ -280,15 +289,15 @@ def pinned(
 
     1.4.0's groups have neither version nor image of their own.
     """
-    below = {**values, **(values.get("nodeGroupDefaults") or {})}
+    below = {**values, **(values.get(paths.GROUP_DEFAULTS) or {})}
     inherited = {
         key: below[key]
-        for key in ("kubernetesVersion", "machineImage", "machineImageId")
+        for key in (paths.KUBERNETES, paths.IMAGE, paths.IMAGE_ID)
         if below.get(key)
     }
-    if item.get("machineImage") or item.get("machineImageId"):
-        inherited.pop("machineImage", None)
-        inherited.pop("machineImageId", None)
+    if item.get(paths.IMAGE) or item.get(paths.IMAGE_ID):
+        inherited.pop(paths.IMAGE, None)
+        inherited.pop(paths.IMAGE_ID, None)
     return {**inherited, **item}
 
 
@@ -299,15 +308,15 @@ def batched(item: Mapping[str, Any], size: int | None) -> dict[str, Any]:
 
     :param size: None or 1: as chart and operator have it
     """
-    if topic.value_at(item, "rolloutStrategy.rollingUpdate.maxSurge"):
+    if paths.value_at(item, f"{paths.ROLLING}.maxSurge"):
         return dict(item)
-    settings = {k: v for k, v in item.items() if k != "rolloutStrategy"}
-    count = item.get("machineCount", item.get("machineCountMax"))
+    settings = {k: v for k, v in item.items() if k != paths.ROLLOUT}
+    count = item.get(paths.COUNT, item.get(paths.MAXIMUM))
     size = min(size or 1, max(1, int(count or 1)))
     if size == 1:
         return settings
-    rolling = {"rollingUpdate": {"maxUnavailable": size}}
-    return {**settings, "rolloutStrategy": rolling}
+    paths.put(settings, f"{paths.ROLLING}.maxUnavailable", size)
+    return settings
 
 
 def _minor(version: str) -> int:
@@ -318,44 +327,10 @@ def _bare(version: str) -> str:
     return version.removeprefix("v")
 
 
-#: Paths that keep their values with every version of the chart.
-KEPT_PATHS: tuple[str, ...] = (
-    "addons.cni.type",
-    "apiServer.associateFloatingIP",
-    "apiServer.enableLoadBalancer",
-    "apiServer.fixedIP",
-    "apiServer.floatingIP",
-    "apiServer.loadBalancerAvailabilityZone",
-    "apiServer.loadBalancerFlavor",
-    "apiServer.loadBalancerNetwork",
-    "apiServer.loadBalancerProvider",
-    "apiServer.port",
-    "clusterNetworking.allowAllInClusterTraffic",
-    "clusterNetworking.disableExternalNetwork",
-    "clusterNetworking.externalNetworkId",
-    "clusterNetworking.internalNetwork.networkFilter",
-    "clusterNetworking.internalNetwork.nodeCidr",
-    "clusterNetworking.internalNetwork.subnetFilter",
-    "clusterNetworking.manageSecurityGroups",
-    # The port of the load balancer and that of the machines are one.
-    "controlPlane.kubeadmConfigSpec.initConfiguration.localAPIEndpoint",
-    "controlPlane.kubeadmConfigSpec.joinConfiguration.controlPlane"
-    ".localAPIEndpoint",
-    "controlPlaneEndpoint",
-    "kubeNetwork",
-    # Of all machines at once, with the name of the template: those of groups
-    # that keep their image would be replaced.
-    "machineMetadata",
-    "projectPrefix",
-)
-
 #: Charts whose provider lets DNS servers change: since CAPO 0.13.
 _FREE_NAME_SERVERS = versions.Range(since="0.24.0")
 
-_DEFAULT_CLASS = "addons.openstack.csiCinder.defaultStorageClass"
-_MORE_CLASSES = "addons.openstack.csiCinder.additionalStorageClasses"
 _EXPANSION = "allowVolumeExpansion"
-_CLASSES_ON = "addons.openstack.csiCinder.enabled"
 
 
 #: Labels that come with the image, or need a server group of Nova.
@@ -371,32 +346,41 @@ def is_fixed(label: labels.Label[Any]) -> bool:
     ):
         return True
     path = label.becomes[0]
-    if path.startswith(f"{_DEFAULT_CLASS}."):
+    if path.startswith(f"{paths.CINDER_CLASS}."):
         return not path.endswith(_EXPANSION)
-    return any(f"{path}.".startswith(f"{each}.") for each in KEPT_PATHS)
+    return _is_kept(label)
+
+
+def _is_kept(label: labels.Label[Any]) -> bool:
+    path = f"{label.becomes[0] if label.becomes else ''}."
+    return path.startswith(tuple(f"{each}." for each in paths.KEPT))
+
+
+#: Kept labels of which old values may have none: those of the cluster stay.
+_OF_CLUSTER = (api_server.LB_PROVIDER, networking.FIXED_SUBNET_CIDR)
 
 
 def keep_fields(
-    new: topic.Values,
+    new: paths.Values,
     old: Mapping[str, Any],
     version: str,
     live: Mapping[str, Any] | None,
-) -> topic.Values:
+) -> paths.Values:
     """Return the new values with the immutable fields of the old ones.
 
     :param version: of the chart that gets the new values
     :param live: the OpenStackCluster; None: there is none
     """
     result = copy.deepcopy(new)
-    for path in KEPT_PATHS:
-        topic.put(result, path, topic.value_at(old, path))
+    for path in paths.KEPT:
+        paths.put(result, path, paths.value_at(old, path))
     _keep_name_servers(result, version, live)
     _keep_classes(result, old)
     return result
 
 
 def _keep_name_servers(
-    new: topic.Values, version: str, live: Mapping[str, Any] | None
+    new: paths.Values, version: str, live: Mapping[str, Any] | None
 ) -> None:
     """Keep the DNS servers that the OpenStackCluster has.
 
@@ -404,16 +388,17 @@ def _keep_name_servers(
     """
     if version in _FREE_NAME_SERVERS:
         return
-    subnets = topic.value_at(live, "spec.managedSubnets") or [{}]
+    subnets = paths.value_at(live, "spec.managedSubnets") or [{}]
     servers = subnets[0].get("dnsNameservers")
-    for charts, path in networking.NAME_SERVERS.items():
-        topic.put(new, path, servers if version in charts else None)
+    applies = versions.applies(networking.NAME_SERVERS, version)
+    paths.put(new, paths.NAME_SERVERS, servers if applies else None)
 
 
-def _keep_classes(new: topic.Values, old: Mapping[str, Any]) -> None:
+def _keep_classes(new: paths.Values, old: Mapping[str, Any]) -> None:
     """Keep the classes of the old values, before those of the new ones."""
-    if not topic.value_at(new, "addons.openstack.csiCinder") or any(
-        topic.value_at(each, _CLASSES_ON) is False for each in (old, new)
+    if not paths.value_at(new, paths.CINDER) or any(
+        paths.value_at(each, paths.CINDER_ENABLED) is False
+        for each in (old, new)
     ):
         return
     default, *more = _classes(old)
@@ -428,8 +413,8 @@ def _keep_classes(new: topic.Values, old: Mapping[str, Any]) -> None:
         if name not in names
     ]
     default = _kept_class(default, wanted.get(_name(default)))
-    topic.put(new, _DEFAULT_CLASS, default)
-    topic.put(new, _MORE_CLASSES, kept)
+    paths.put(new, paths.CINDER_CLASS, default)
+    paths.put(new, paths.CINDER_CLASSES, kept)
 
 
 def _name(storage_class: Mapping[str, Any] | None) -> str:
@@ -445,8 +430,8 @@ def _kept_class(old: Any, new: Mapping[str, Any] | None) -> Any:
 
 def _classes(values: Mapping[str, Any]) -> list[Any]:
     """Return the default class, which may be None, and the others."""
-    more = topic.value_at(values, _MORE_CLASSES) or []
-    return [topic.value_at(values, _DEFAULT_CLASS), *more]
+    more = paths.value_at(values, paths.CINDER_CLASSES) or []
+    return [paths.value_at(values, paths.CINDER_CLASS), *more]
 
 
 def living(
@@ -456,24 +441,18 @@ def living(
 
     The checks and values of the topics then fit the values that it keeps.
     """
-    server = old.get("apiServer") or {}
-    cni = topic.value_at(old, "addons.cni.type")
+    cni = paths.value_at(old, paths.CNI)
     api = cluster_spec.ApiServer(
-        load_balancer=server.get("enableLoadBalancer") is not False,
-        floating_ip=server.get("associateFloatingIP") is not False,
-        port=server.get("port"),
+        paths.value_at(old, paths.API_BALANCER) is not False,
+        paths.value_at(old, paths.API_HAS_FLOATING_IP) is not False,
+        paths.value_at(old, paths.API_PORT),
     )
-    lasting = {
-        label.name: topic.value_at(old, label.becomes[0]) or label.default
-        for label in _KEPT_LABELS
-    }
-    for ranges in (networking.PODS, networking.SERVICES):
-        blocks = topic.value_at(old, ranges.becomes[0]) or ranges.default
-        lasting[ranges.name] = tuple(blocks)
-    for optional in (api_server.LB_PROVIDER, networking.FIXED_SUBNET_CIDR):
-        if value := topic.value_at(old, optional.becomes[0]):
-            lasting[optional.name] = value
-    lasting[api_server.FLOATING_IP.name] = api.floating_ip
+    lasting: dict[str, Any] = {api_server.FLOATING_IP.name: api.floating_ip}
+    for label in filter(_is_kept, features.LABELS):
+        value = paths.value_at(old, label.becomes[0])
+        if value or label not in _OF_CLUSTER:
+            value = tuple(value) if isinstance(value, list) else value
+            lasting.setdefault(label.name, value or label.default)
     return dataclasses.replace(
         cluster,
         cni=cni if cni in networking.CNIS else cluster.cni,
@@ -483,23 +462,11 @@ def living(
     )
 
 
-#: Labels whose values are immutable fields; without one it is the default.
-_KEPT_LABELS: tuple[labels.Label[Any], ...] = (
-    api_server.FIXED_FLOATING_IP,
-    api_server.FIXED_IP,
-    api_server.LB_FLAVOR,
-    api_server.LB_ZONE,
-    api_server.LB_NETWORK,
-    networking.DOMAIN,
-)
-
-
 def _network(
     network: cluster_spec.Network, old: Mapping[str, Any]
 ) -> cluster_spec.Network:
-    internal = topic.value_at(old, networking.INTERNAL) or {}
-    chosen = internal.get("networkFilter") or {}
-    subnet = internal.get("subnetFilter") or {}
+    chosen = paths.value_at(old, paths.NODE_NETWORK) or {}
+    subnet = paths.value_at(old, paths.NODE_SUBNET) or {}
     if chosen or subnet:
         return dataclasses.replace(
             network,

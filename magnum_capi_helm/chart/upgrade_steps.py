@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import plan
 from magnum_capi_helm.model import versions
 
@@ -128,9 +128,9 @@ def values_of_step(
     hops: Sequence[Hop],
     index: int,
     before: Mapping[str, Any],
-    final: topic.Values,
+    final: paths.Values,
     workers: Collection[str],
-) -> topic.Values:
+) -> paths.Values:
     """Return the values of a step.
 
     The last step of the control plane takes all values but those of node
@@ -150,23 +150,23 @@ def values_of_step(
         last = values.items_by_name(final)
         for name in items.keys() & workers:
             items[name] = _machine(items[name], hop.image)
-            strategy = last[name].get("rolloutStrategy")
-            topic.put(items[name], "rolloutStrategy", strategy)
+            strategy = last[name].get(paths.ROLLOUT)
+            paths.put(items[name], paths.ROLLOUT, strategy)
     elif any(each.control_plane for each in later):
-        plane = _machine(before.get("controlPlane") or {}, hop.image)
-        result = {**_machine(before, hop.image), "controlPlane": plane}
+        plane = _machine(before.get(paths.CONTROL_PLANE) or {}, hop.image)
+        result = {**_machine(before, hop.image), paths.CONTROL_PLANE: plane}
     else:
         result = final
-    return copy.deepcopy({**result, "nodeGroups": list(items.values())})
+    return copy.deepcopy({**result, paths.GROUPS: list(items.values())})
 
 
 def _machine(
     before: Mapping[str, Any], image: cluster_spec.Image
-) -> topic.Values:
+) -> paths.Values:
     """Return settings with another image, by its ID, as all of 2.0 are."""
-    kept = {k: v for k, v in before.items() if k != "machineImage"}
+    kept = {k: v for k, v in before.items() if k != paths.IMAGE}
     version, name = image.kube_version, image.id
-    return {**kept, "kubernetesVersion": version, "machineImageId": name}
+    return {**kept, paths.KUBERNETES: version, paths.IMAGE_ID: name}
 
 
 def brings_etcd_3_6(old: str, new: str) -> bool:
@@ -180,8 +180,8 @@ def brings_etcd_3_6(old: str, new: str) -> bool:
 
 
 def at_next_workers(
-    stored: plan.Plan | None, before: topic.Values
-) -> topic.Values:
+    stored: plan.Plan | None, before: paths.Values
+) -> paths.Values:
     """Return the values after the next step of workers, if an upgrade goes on.
 
     A group of a later version would keep this step from its end.

@@ -21,20 +21,18 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 
 #: Annotation of the Cluster with the number of accepted changes that rows do
 #: not show: upgrades, rollbacks, rollouts, steps of plans. Two templates may
 #: want the same rows, and the driver must recognize an older state.
 UPGRADE_ANNOTATION = "magnum.openstack.org/upgrade"
-_GROUPS = "nodeGroups"
-#: Fields of a group that the autoscaler owns.
-_AUTOSCALED = ("autoscale", "machineCountMin", "machineCountMax")
 
 
 def checked(
     cluster: cluster_spec.Cluster, ignorable: Collection[str] = ()
-) -> topic.Values:
+) -> paths.Values:
     """Check a cluster and build its values.
 
     :param ignorable: labels that the chart may ignore, because they can't be
@@ -50,7 +48,7 @@ def checked(
     for each in features.TOPICS:
         each.check(cluster)
     values = build(cluster)
-    refuse_templates(values.get("addons"), "addons")
+    refuse_templates(values.get(paths.ADDONS), paths.ADDONS)
     return values
 
 
@@ -75,12 +73,12 @@ def check_group(
         each.check(whole)
 
 
-def build(cluster: cluster_spec.Cluster) -> topic.Values:
+def build(cluster: cluster_spec.Cluster) -> paths.Values:
     """Return all values for ``cluster``, ready for helm."""
-    values: topic.Values = {}
+    values: paths.Values = {}
     for each in features.TOPICS:
         topic.merge(values, each.cluster(cluster))
-    values["nodeGroups"] = [
+    values[paths.GROUPS] = [
         node_group(cluster, group) for group in cluster.node_groups
     ]
     return values
@@ -88,9 +86,9 @@ def build(cluster: cluster_spec.Cluster) -> topic.Values:
 
 def node_group(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
+) -> paths.Values:
     """Return one item of ``nodeGroups``."""
-    item: topic.Values = {}
+    item: paths.Values = {}
     for each in features.TOPICS:
         topic.merge(item, each.group(cluster, group))
     overlay(item, group.profile)
@@ -99,7 +97,7 @@ def node_group(
 
 def generation(values: Mapping[str, Any]) -> int:
     """Return the number of the last change in the values; 0: none."""
-    return live_generation(values.get("clusterAnnotations") or {})
+    return live_generation(values.get(paths.ANNOTATIONS) or {})
 
 
 def live_generation(annotations: Mapping[str, Any]) -> int:
@@ -108,7 +106,7 @@ def live_generation(annotations: Mapping[str, Any]) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
+def upgraded(values: paths.Values, before: Mapping[str, Any]) -> paths.Values:
     """Return values with the next number of a change.
 
     :param before: the values of the cluster so far
@@ -117,7 +115,7 @@ def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
     return _annotated(values, UPGRADE_ANNOTATION, count)
 
 
-def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
+def stamped(values: paths.Values, fingerprint: str) -> paths.Values:
     """Return values that write the fingerprint on the Cluster.
 
     :param fingerprint: of the rows; empty: there are none yet
@@ -128,7 +126,7 @@ def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
     return _annotated(values, annotation, fingerprint)
 
 
-def stamp(values: topic.Values) -> str:
+def stamp(values: paths.Values) -> str:
     """Return the fingerprint in the values, or ""."""
     return _annotation(values, requested_groups.FINGERPRINT_ANNOTATION)
 
@@ -139,8 +137,8 @@ def is_hibernated(values: Mapping[str, Any]) -> bool:
 
 
 def with_hibernation(
-    values: topic.Values, hibernated: bool | None
-) -> topic.Values:
+    values: paths.Values, hibernated: bool | None
+) -> paths.Values:
     """Return values of a cluster whose workers are away, or are back.
 
     :param hibernated: None: as before
@@ -150,12 +148,12 @@ def with_hibernation(
         return values
     if hibernated:
         return _annotated(values, name, "true")
-    notes = {**values["clusterAnnotations"]}
+    notes = {**values[paths.ANNOTATIONS]}
     del notes[name]
-    return {**values, "clusterAnnotations": notes}
+    return {**values, paths.ANNOTATIONS: notes}
 
 
-def in_effect(values: topic.Values) -> topic.Values:
+def in_effect(values: paths.Values) -> paths.Values:
     """Return the values that the chart gets: without workers, if hibernated.
 
     The desired state keeps the counts, and what the autoscaler may do.
@@ -164,21 +162,21 @@ def in_effect(values: topic.Values) -> topic.Values:
         return values
     items = [
         {
-            **{k: v for k, v in each.items() if k not in _AUTOSCALED},
-            "machineCount": 0,
+            **{k: v for k, v in each.items() if k not in paths.AUTOSCALED},
+            paths.COUNT: 0,
         }
-        for each in values.get("nodeGroups") or ()
+        for each in values.get(paths.GROUPS) or ()
     ]
-    return {**values, "nodeGroups": items}
+    return {**values, paths.GROUPS: items}
 
 
 def _annotation(values: Mapping[str, Any], name: str) -> str:
-    return str((values.get("clusterAnnotations") or {}).get(name) or "")
+    return str((values.get(paths.ANNOTATIONS) or {}).get(name) or "")
 
 
-def _annotated(values: topic.Values, name: str, text: str) -> topic.Values:
-    annotations = values.get("clusterAnnotations") or {}
-    return {**values, "clusterAnnotations": {**annotations, name: text}}
+def _annotated(values: paths.Values, name: str, text: str) -> paths.Values:
+    annotations = values.get(paths.ANNOTATIONS) or {}
+    return {**values, paths.ANNOTATIONS: {**annotations, name: text}}
 
 
 def without_nulls(content: Any) -> Any:
@@ -191,10 +189,10 @@ def without_nulls(content: Any) -> Any:
 
 
 def with_groups(
-    values: topic.Values,
+    values: paths.Values,
     rows: requested_groups.Rows,
     pending: desired_state.PendingRequests,
-) -> topic.Values:
+) -> paths.Values:
     """Return a copy with the machines that the rows request.
 
     Only the count of the control plane changes. Present node groups keep
@@ -209,7 +207,7 @@ def with_groups(
     refused = {each.chart_name for each in rows.refused}
     items = [
         each
-        for each in result.get("nodeGroups") or []
+        for each in result.get(paths.GROUPS) or []
         if each["name"] in requested or each["name"] in refused
     ]
     present = {each["name"] for each in items}
@@ -222,17 +220,17 @@ def with_groups(
         if group := requested.get(item["name"]):
             overlay(item, pending.change_of(group))
             # A group that the autoscaler owns has none and keeps that.
-            if "machineCount" in item:
-                item["machineCount"] = group.count
-    if items or "nodeGroups" in result:
-        result["nodeGroups"] = items
+            if paths.COUNT in item:
+                item[paths.COUNT] = group.count
+    if items or paths.GROUPS in result:
+        result[paths.GROUPS] = items
     if rows.master is not None:
-        own = result.setdefault("controlPlane", {})
-        own["machineCount"] = rows.master.count
+        own = result.setdefault(paths.CONTROL_PLANE, {})
+        own[paths.COUNT] = rows.master.count
     return result
 
 
-def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:
+def overlay(target: paths.Values, change: Mapping[str, Any]) -> None:
     """Put ``change`` over ``target`` in place; None removes a key."""
     for key, value in change.items():
         if value is None:
@@ -243,7 +241,7 @@ def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:
             if not below:
                 del target[key]
         else:
-            target[key] = topic.copied(value)
+            target[key] = paths.copied(value)
 
 
 #: The path of a leaf of the values, and its new value; none: it has to go.
@@ -273,51 +271,51 @@ def _differences(
 
 def changed(
     before: Mapping[str, Any], leaves: Iterable[Change]
-) -> topic.Values:
+) -> paths.Values:
     """Return values with changes; those of groups that are gone have none.
 
     :param before: may have other counts and groups than those of the changes
     """
     result = _keyed(copy.deepcopy(before))
     for path, *value in leaves:
-        if path[0] == _GROUPS and path[1] not in result[_GROUPS]:
+        if path[0] == paths.GROUPS and path[1] not in result[paths.GROUPS]:
             continue
         inner = result
         for key in path[:-1]:
             inner = inner.setdefault(key, {})
         inner.pop(path[-1], None)
         if value:
-            inner[path[-1]] = topic.copied(value[0])
-    return {**result, _GROUPS: list(result[_GROUPS].values())}
+            inner[path[-1]] = paths.copied(value[0])
+    return {**result, paths.GROUPS: list(result[paths.GROUPS].values())}
 
 
 def _keyed(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {**content, _GROUPS: items_by_name(content)}
+    return {**content, paths.GROUPS: items_by_name(content)}
 
 
 def patched(
-    applied: topic.Values,
-    old: topic.Values,
-    new: topic.Values,
-    paths: Iterable[str],
-) -> topic.Values:
+    applied: paths.Values,
+    old: paths.Values,
+    new: paths.Values,
+    of_labels: Iterable[str],
+) -> paths.Values:
     """Return the applied values with the difference between two others.
 
-    :param paths: of labels. With the same default of the operator the two do
+    :param of_labels: paths. With the same default of the operator the two do
         not differ there, and the cluster may be older
     """
     result = changed(applied, changes(old, new))
-    for path in paths:
-        value, there = topic.value_at(new, path), topic.value_at(result, path)
+    for path in of_labels:
+        value, there = paths.value_at(new, path), paths.value_at(result, path)
         # Other labels and files of the operator have a part in maps and lists.
         if not isinstance(value or there, Mapping | list):
-            topic.put(result, path, value)
+            paths.put(result, path, value)
     return result
 
 
-def items_by_name(values: Mapping[str, Any]) -> dict[str, topic.Values]:
+def items_by_name(values: Mapping[str, Any]) -> dict[str, paths.Values]:
     """Return the items of the value ``nodeGroups``, by name."""
-    return {str(each["name"]): each for each in values.get("nodeGroups") or []}
+    return {str(each["name"]): each for each in values.get(paths.GROUPS) or []}
 
 
 def group_names(values: Mapping[str, Any]) -> frozenset[str]:
@@ -326,9 +324,7 @@ def group_names(values: Mapping[str, Any]) -> frozenset[str]:
 
 
 #: Settings of a node group that change no machine.
-_COUNTS = frozenset(
-    {"autoscale", "machineCount", "machineCountMax", "machineCountMin"}
-)
+_COUNTS = frozenset({paths.COUNT, *paths.AUTOSCALED})
 
 
 def changed_groups(
@@ -346,10 +342,8 @@ def changed_groups(
 
 def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        str(each["name"]): without_nulls(
-            {key: each[key] for key in each.keys() - _COUNTS}
-        )
-        for each in values.get("nodeGroups") or []
+        name: without_nulls({k: each[k] for k in each.keys() - _COUNTS})
+        for name, each in items_by_name(values).items()
     }
 
 

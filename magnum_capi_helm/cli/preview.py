@@ -79,8 +79,8 @@ class Values(_Preview):
         from magnum_capi_helm.chart import overlays
 
         _, desired = self.preview(parsed_args)
-        planned = overlays.for_helm(desired.values, desired.fingerprint)
-        self.app.stdout.write(_yaml(encoding.mask_values(planned)))
+        planned = encoding.mask_values(overlays.for_helm(desired))
+        self.app.stdout.write(_yaml(planned))
 
 
 class Render(_Preview):

@@ -40,6 +40,7 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.status import addon
@@ -357,11 +358,10 @@ def _is_expired(certificate: str) -> bool:
 
 def _trusted_cas(values: Mapping[str, Any]) -> Iterator[str]:
     """Yield the CAs that machines made from these values trust."""
-    control_plane = values.get("controlPlane") or {}
-    spec = control_plane.get("kubeadmConfigSpec") or {}
+    files = paths.value_at(values, f"{paths.PLANE_KUBEADM}.files") or ()
     texts = [
-        *(values.get("trustedCAs") or {}).values(),
-        *(file.get("content") or "" for file in spec.get("files") or ()),
+        *(values.get(paths.TRUSTED_CAS) or {}).values(),
+        *(file.get("content") or "" for file in files),
     ]
     for text in texts:
         yield from encoding.readable_pem_certificates(str(text))

@@ -91,8 +91,9 @@ ETCD_DEFRAG = TOPIC.switch(
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     chosen = cluster.labels[INGRESS].lower()
+    enabled, nginx, traefik = INGRESS.becomes
     leaves = {
-        "addons.ingress.enabled": bool(chosen),
+        enabled: bool(chosen),
         # Always sent to charts that have them: the dashboard because 1.4.0
         # did so, the reloader because the chart's default is off.
         **topic.switches(cluster, DASHBOARD, RELOADER, always=True),
@@ -108,9 +109,9 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     if chosen:
         # Both switches where there are two: the chart's default changed from
         # nginx to traefik, and with both on it refuses to render.
-        leaves["addons.ingress.nginx.enabled"] = chosen == "nginx"
+        leaves[nginx] = chosen == "nginx"
         if versions.applies(_WITH_TRAEFIK, cluster.chart.version):
-            leaves["addons.ingress.traefik.enabled"] = chosen == "traefik"
+            leaves[traefik] = chosen == "traefik"
     return leaves
 
 

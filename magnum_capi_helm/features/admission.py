@@ -8,6 +8,7 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Admission")
@@ -49,9 +50,7 @@ _ADDON_NAMESPACES = (
     "traefik",
 )
 
-_ARGUMENTS = (
-    "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer.extraArgs"
-)
+_ARGUMENTS = f"{paths.API_SERVER}.extraArgs"
 PLUGINS: labels.Label[tuple[str, ...]] = TOPIC.label(
     "admission_control_list",
     label_types.ADMISSION_PLUGINS,
@@ -134,7 +133,7 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     }
 
 
-def _pod_security(settings: labels.Values) -> topic.Values:
+def _pod_security(settings: labels.Values) -> paths.Values:
     """Return a PodSecurityConfiguration; empty where no level is wanted."""
     levels = {
         mode: settings[label]

@@ -13,6 +13,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 LOAD_BALANCERS = topic.Topic("Load balancers")
@@ -31,7 +32,7 @@ LB_PROVIDER = LOAD_BALANCERS.label(
     help="Octavia provider of all load balancers of the cluster. Load "
     "balancers of the provider ovn need open node ports. Charts before 0.24.0 "
     "do not open them: open them in a security group.",
-    becomes=("apiServer.loadBalancerProvider", f"{_SECTION}.lb-provider"),
+    becomes=(paths.API_LB_PROVIDER, f"{_SECTION}.lb-provider"),
 )
 LB_ALGORITHM = LOAD_BALANCERS.choice(
     "octavia_lb_algorithm",
@@ -86,20 +87,18 @@ _PORT = 6443
 #: Charts whose provider opens another one, and lets the driver choose the
 #: load balancer's tests, as ``patches.yaml`` says.
 _NEWER_CAPO = (versions.Range(since="0.24.0"),)
-_KUBEADM = "controlPlane.kubeadmConfigSpec"
 #: Tests of an API server. CAPO's own take half a minute to find a lost one,
 #: and 50 seconds to use a new one, which is often alone by then
 #: (``defaultMonitorMaxRetries`` in its ``loadbalancer.go``). A new one accepts
 #: connections before it answers, so it gets none for 20 seconds.
 _MONITOR = {"delay": 2, "timeout": 1, "maxRetries": 10, "maxRetriesDown": 2}
-_BIND_PORT = "localAPIEndpoint.bindPort"
 
 FLOATING_IP = TOPIC.switch(
     "master_lb_floating_ip_enabled",
     default=True,
     help="Give the Kubernetes API a floating IP. Magnum's "
     "floating_ip_enabled applies if the label is not set.",
-    becomes=("apiServer.associateFloatingIP",),
+    becomes=(paths.API_HAS_FLOATING_IP,),
 )
 FIXED_FLOATING_IP: labels.Label[str | None] = TOPIC.label(
     "api_server_floating_ip",
@@ -107,7 +106,7 @@ FIXED_FLOATING_IP: labels.Label[str | None] = TOPIC.label(
     allowed="an IPv4 address",
     help="Existing floating IP of the project for the Kubernetes API. "
     "Default: a new floating IP.",
-    becomes=("apiServer.floatingIP",),
+    becomes=(paths.API_FLOATING_IP,),
 )
 FIXED_IP: labels.Label[str | None] = TOPIC.label(
     "api_server_fixed_ip",
@@ -116,7 +115,7 @@ FIXED_IP: labels.Label[str | None] = TOPIC.label(
     help="Virtual IP of the load balancer. Without load balancer and "
     "floating IP, it is the address of an existing port; software of the "
     "user, such as kube-vip, routes it to the control plane.",
-    becomes=("apiServer.fixedIP",),
+    becomes=(paths.API_FIXED_IP,),
 )
 ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = TOPIC.label(
     "api_master_lb_allowed_cidrs",
@@ -133,7 +132,7 @@ LB_FLAVOR = TOPIC.text(
     "api_server_lb_flavor",
     "the name of an Octavia flavor",
     help="Octavia flavor of the load balancer. Default: as in Octavia.",
-    becomes=("apiServer.loadBalancerFlavor",),
+    becomes=(paths.API_LB_FLAVOR,),
     charts=(versions.Range(since="0.12.0"),),
 )
 LB_ZONE = TOPIC.text(
@@ -141,7 +140,7 @@ LB_ZONE = TOPIC.text(
     "the name of an Octavia availability zone",
     help="Octavia availability zone of the load balancer. Default: as in "
     "Octavia.",
-    becomes=("apiServer.loadBalancerAvailabilityZone",),
+    becomes=(paths.API_LB_ZONE,),
     charts=(versions.Range(since="0.11.0"),),
 )
 LB_NETWORK = TOPIC.text(
@@ -150,7 +149,7 @@ LB_NETWORK = TOPIC.text(
     help="Network of the load balancer's address, such as one that the "
     "management cluster reaches. Give master_lb_floating_ip_enabled=false "
     "with it. Default: the network of the cluster.",
-    becomes=("apiServer.loadBalancerNetwork.id",),
+    becomes=(f"{paths.API_LB_NETWORK}.id",),
     charts=(versions.Range(since="0.11.0"),),
 )
 CERT_SANS: labels.Label[tuple[str, ...]] = TOPIC.label(
@@ -158,7 +157,7 @@ CERT_SANS: labels.Label[tuple[str, ...]] = TOPIC.label(
     label_types.HOSTS,
     (),
     help="Additional names in the certificate of the Kubernetes API.",
-    becomes=(f"{_KUBEADM}.clusterConfiguration.apiServer.certSANs",),
+    becomes=(f"{paths.API_SERVER}.certSANs",),
 )
 LOG_LEVEL = TOPIC.label(
     "api_server_log_level",
@@ -261,7 +260,7 @@ def check_port(api: cluster_spec.ApiServer, chart: str) -> None:
         )
 
 
-def _opened(port: int | None) -> list[topic.Values]:
+def _opened(port: int | None) -> list[paths.Values]:
     """Return the rules of the control plane's security group for a port."""
     text = "Kubernetes API, apiserver_port"
     rule = {
@@ -278,11 +277,11 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings, api = cluster.labels, cluster.api
     version = cluster.chart.version
     return {
-        "apiServer.enableLoadBalancer": api.load_balancer,
+        paths.API_BALANCER: api.load_balancer,
         # Even without it: for ovn the chart opens the workers' node ports,
         # which load balancers of Services need.
-        "apiServer.loadBalancerProvider": settings[LB_PROVIDER],
-        "apiServer.associateFloatingIP": api.floating_ip,
+        paths.API_LB_PROVIDER: settings[LB_PROVIDER],
+        paths.API_HAS_FLOATING_IP: api.floating_ip,
         # 0.10.1 applies this spelling alone; CAPO drops what others render.
         "apiServer.allowedCidrs": settings[ALLOWED_CIDRS]
         if version in versions.Range(until="0.10.1")
@@ -290,12 +289,12 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         "apiServer.loadBalancerMonitor": _MONITOR
         if api.load_balancer and versions.applies(_NEWER_CAPO, version)
         else None,
-        "apiServer.port": api.port,
+        paths.API_PORT: api.port,
         "apiServer.securityGroupRules": _opened(api.port),
         # The provider forwards the port to the machines unchanged, so the
         # API server has to listen on it.
-        f"{_KUBEADM}.initConfiguration.{_BIND_PORT}": api.port,
-        f"{_KUBEADM}.joinConfiguration.controlPlane.{_BIND_PORT}": api.port,
+        f"{paths.BIND_OF_FIRST}.bindPort": api.port,
+        f"{paths.BIND_OF_OTHERS}.bindPort": api.port,
         **topic.changed(
             settings,
             FIXED_FLOATING_IP,

@@ -14,6 +14,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 
 TOPIC = topic.Topic("Component arguments")
 
@@ -112,7 +113,7 @@ class CipherSuites(label_types.Listed):
         return suites
 
 
-_SPEC = "controlPlane.kubeadmConfigSpec"
+_JOIN = f"{paths.REGISTRATION}.kubeletExtraArgs"
 _KUBELET = "nodeRegistration.kubeletExtraArgs"
 
 Arguments = labels.Label[tuple[Argument, ...]]
@@ -278,7 +279,7 @@ KUBE_PROXY_ARGUMENTS = tuple(_FIELDS)
 
 def kube_proxy_configuration(
     arguments: Iterable[Argument],
-) -> topic.Values:
+) -> paths.Values:
     """Return the fields of a KubeProxyConfiguration.
 
     :raises ValueError: its text says which arguments or values are allowed
@@ -301,31 +302,30 @@ def kube_proxy_configuration(
 KUBE_API = _options(
     "kubeapi_options",
     "kube-apiserver",
-    (f"{_SPEC}.clusterConfiguration.apiServer.extraArgs",),
+    (f"{paths.API_SERVER}.extraArgs",),
 )
 CONTROLLER = _options(
     "kubecontroller_options",
     "kube-controller-manager",
-    (f"{_SPEC}.clusterConfiguration.controllerManager.extraArgs",),
+    (
+        f"{paths.PLANE_KUBEADM}.clusterConfiguration.controllerManager.extraArgs",
+    ),
 )
 SCHEDULER = _options(
     "kubescheduler_options",
     "kube-scheduler",
-    (f"{_SPEC}.clusterConfiguration.scheduler.extraArgs",),
+    (f"{paths.PLANE_KUBEADM}.clusterConfiguration.scheduler.extraArgs",),
 )
 KUBELET = _options(
     "kubelet_options",
     "kubelet",
-    (
-        f"{_SPEC}.joinConfiguration.{_KUBELET}",
-        f"nodeGroups[].kubeadmConfigSpec.joinConfiguration.{_KUBELET}",
-    ),
+    paths.of_machines(_JOIN),
     labels.Scope.NODEGROUP,
 )
 KUBE_PROXY = _options(
     "kubeproxy_options",
     "kube-proxy; the label applies when the cluster is created",
-    (f"{_SPEC}.kubeProxyConfiguration",),
+    (f"{paths.PLANE_KUBEADM}.kubeProxyConfiguration",),
 )
 
 
@@ -431,8 +431,8 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
             label.becomes[0]: _extra_arguments(settings, label)
             for label in (KUBE_API, CONTROLLER, SCHEDULER)
         },
-        f"{_SPEC}.initConfiguration.{_KUBELET}": kubelet,
-        f"{_SPEC}.joinConfiguration.{_KUBELET}": kubelet,
+        f"{paths.PLANE_KUBEADM}.initConfiguration.{_KUBELET}": kubelet,
+        f"{paths.CONTROL_PLANE}.{_JOIN}": kubelet,
         KUBE_PROXY.becomes[0]: kube_proxy_configuration(proxy),
     }
 
@@ -441,7 +441,7 @@ def _group_leaves(
     _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> topic.Leaves:
     arguments = _extra_arguments(group.labels, KUBELET)
-    return {f"kubeadmConfigSpec.joinConfiguration.{_KUBELET}": arguments}
+    return {_JOIN: arguments}
 
 
 def _extra_arguments(

@@ -8,23 +8,22 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 
 TOPIC = topic.Topic("Audit log")
 
 _POLICY = "/etc/kubernetes/audit/policy.yaml"
 _LOG = "/var/log/kubernetes/audit/audit.log"
 
-_API_SERVER = "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer"
-
 ENABLED = TOPIC.switch(
     "audit_log_enabled",
     help="Log the requests to the Kubernetes API. The log is the file "
     f"{_LOG} of each control plane machine.",
     becomes=(
-        "controlPlane.kubeadmConfigSpec.files",
-        f"{_API_SERVER}.extraArgs.audit-log-path",
-        f"{_API_SERVER}.extraArgs.audit-policy-file",
-        f"{_API_SERVER}.extraVolumes",
+        f"{paths.PLANE_KUBEADM}.files",
+        f"{paths.API_SERVER}.extraArgs.audit-log-path",
+        f"{paths.API_SERVER}.extraArgs.audit-policy-file",
+        f"{paths.API_SERVER}.extraVolumes",
     ),
 )
 LEVEL = TOPIC.choice(
@@ -36,7 +35,7 @@ LEVEL = TOPIC.choice(
     "the content of the response as well (RequestResponse). Requests about "
     "Secrets, ConfigMaps and tokens, and requests that only read, are always "
     "logged at the level Metadata.",
-    becomes=("controlPlane.kubeadmConfigSpec.files",),
+    becomes=(f"{paths.PLANE_KUBEADM}.files",),
 )
 
 
@@ -54,7 +53,7 @@ def _limit(
         default,
         help=help_text,
         aliases=(f"audit_log_max{limit}",),
-        becomes=(f"{_API_SERVER}.extraArgs.audit-log-max{limit}",),
+        becomes=(f"{paths.API_SERVER}.extraArgs.audit-log-max{limit}",),
     )
 
 
@@ -172,20 +171,20 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     policy = cluster.site.audit_policy or own
     return {
         LEVEL.becomes[0]: [topic.machine_file(_POLICY, policy, "0600")],
-        f"{_API_SERVER}.extraArgs.audit-policy-file": _POLICY,
-        f"{_API_SERVER}.extraArgs.audit-log-path": _LOG,
+        f"{paths.API_SERVER}.extraArgs.audit-policy-file": _POLICY,
+        f"{paths.API_SERVER}.extraArgs.audit-log-path": _LOG,
         **{
             label.becomes[0]: str(settings[label])
             for label in (MAX_AGE, MAX_BACKUP, MAX_SIZE)
         },
-        f"{_API_SERVER}.extraVolumes": [
+        f"{paths.API_SERVER}.extraVolumes": [
             _volume("audit-policy", _POLICY, writable=False),
             _volume("audit-log", _LOG, writable=True),
         ],
     }
 
 
-def _volume(name: str, file: str, *, writable: bool) -> topic.Values:
+def _volume(name: str, file: str, *, writable: bool) -> paths.Values:
     """Return the folder of a file, for the API server's pod.
 
     The folder and not the file: a log that is rotated is another file.

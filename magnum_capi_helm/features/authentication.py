@@ -18,6 +18,7 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Authentication")
@@ -140,11 +141,12 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
 def _webhook(cluster: cluster_spec.Cluster) -> topic.Leaves:
     policy = cluster.site.keystone_policy or ""
+    webhook, enabled = KEYSTONE.becomes
     return {
         # Without the feature the key stays away: charts up to 0.15.0 take
         # any non-empty string, even "none", for a webhook.
-        "authWebhook": "k8s-keystone-auth",
-        f"{_WEBHOOK}.enabled": True,
+        webhook: "k8s-keystone-auth",
+        enabled: True,
         f"{_WEBHOOK}.values.openstackAuthUrl": cluster.identity_url,
         f"{_WEBHOOK}.values.projectId": cluster.project_id,
         f"{_WEBHOOK}.values.rbacPolicies": policy.replace(
@@ -155,7 +157,7 @@ def _webhook(cluster: cluster_spec.Cluster) -> topic.Leaves:
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings = cluster.labels
-    leaves = {"cloudCredentialsSecretName": names.credentials(cluster.release)}
+    leaves = {paths.CREDENTIALS: names.credentials(cluster.release)}
     if settings[KEYSTONE]:
         leaves |= _webhook(cluster)
     if settings[ISSUER]:

@@ -12,6 +12,7 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Autoscaling")
@@ -43,7 +44,7 @@ ENABLED = TOPIC.switch(
     "auto_scaling_enabled",
     help="Let the cluster autoscaler choose the node count of each group "
     "whose maximum is above its minimum.",
-    becomes=("nodeGroups[].autoscale",),
+    becomes=(f"{paths.EACH_GROUP}.{paths.AUTOSCALE}",),
 )
 #: Twice what Kubernetes supports in one cluster.
 _COUNT = label_types.Integer(0, 10000)
@@ -53,7 +54,7 @@ MINIMUM: labels.Label[int | None] = TOPIC.label(
     help="Minimum node count of the default worker group. 0 needs a chart "
     "from 0.26.0 on. Default: its node count. Other groups have their own "
     "field min_node_count.",
-    becomes=("nodeGroups[].machineCountMin",),
+    becomes=(f"{paths.EACH_GROUP}.{paths.MINIMUM}",),
 )
 MAXIMUM: labels.Label[int | None] = TOPIC.label(
     "max_node_count",
@@ -61,7 +62,7 @@ MAXIMUM: labels.Label[int | None] = TOPIC.label(
     help="Maximum node count of the default worker group. Default: its node "
     "count if min_node_count is below that, else one more than its node "
     "count. Other groups have their own field max_node_count.",
-    becomes=("nodeGroups[].machineCountMax",),
+    becomes=(f"{paths.EACH_GROUP}.{paths.MAXIMUM}",),
 )
 TAG = TOPIC.text(
     "autoscaler_tag",
@@ -81,7 +82,7 @@ GPUS = TOPIC.text(
     "up from 0 for a pod with a GPU. The flavor does not have their name in "
     "Kubernetes.",
     scope=labels.Scope.NODEGROUP,
-    becomes=(f"nodeGroups[].{CAPACITY}",),
+    becomes=(f"{paths.EACH_GROUP}.{CAPACITY}",),
 )
 UNNEEDED_TIME: labels.Label[str | None] = TOPIC.label(
     "auto_scaling_unneeded_time",
@@ -180,9 +181,9 @@ def _group_leaves(
         return capacity
     return {
         **capacity,
-        "autoscale": True,
-        "machineCountMin": _minimum(cluster, group),
-        "machineCountMax": group.maximum,
+        paths.AUTOSCALE: True,
+        paths.MINIMUM: _minimum(cluster, group),
+        paths.MAXIMUM: group.maximum,
     }
 
 

@@ -25,6 +25,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 
 TOPIC = topic.Topic("Proxies")
 
@@ -143,7 +144,7 @@ def _trusted_cas(cluster: cluster_spec.Cluster) -> topic.Leaves:
     """
     cas = cluster.site.trusted_cas
     if not cas or _distro(cluster) not in _CA_FOLDERS:
-        return {"trustedCAs": dict(cas)}
+        return {paths.TRUSTED_CAS: dict(cas)}
     folder, command = _CA_FOLDERS[_distro(cluster)]
     files = [
         topic.machine_file(f"{folder}/{name}.pem", pem, "0644")
@@ -297,8 +298,8 @@ PREFIX = REGISTRIES.label(
     "docker.io, PREFIX/quay.io and so on before the registry itself, except "
     "for registries that registry_mirrors names.",
     becomes=(
-        "controlPlane.kubeadmConfigSpec.clusterConfiguration.imageRepository",
-        "registryMirrors",
+        f"{paths.PLANE_KUBEADM}.clusterConfiguration.imageRepository",
+        *MIRRORS.becomes,
     ),
 )
 
@@ -312,7 +313,7 @@ def _check_registry(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-def _insecure(host: str) -> topic.Values:
+def _insecure(host: str) -> paths.Values:
     """Accept any certificate, and plain HTTP, as docker does."""
     return {
         "upstream": f"http://{host}",
@@ -328,7 +329,7 @@ def _below(prefix: str, registry: str) -> str:
 
 def _entry(
     registry: str, urls: tuple[str, ...], operators: str | None
-) -> list[str] | topic.Values:
+) -> list[str] | paths.Values:
     """Return the mirrors of a registry, the operator's as the last one."""
     if operators is None or registry not in _MIRRORED:
         return list(urls)
@@ -337,7 +338,7 @@ def _entry(
     return {"upstream": url, "mirrors": [*urls, url]}
 
 
-def _mirrors(cluster: cluster_spec.Cluster) -> topic.Values | None:
+def _mirrors(cluster: cluster_spec.Cluster) -> paths.Values | None:
     """Return the mirrors by registry.
 
     helm removes the chart's default of a registry whose value is None.
@@ -351,7 +352,7 @@ def _mirrors(cluster: cluster_spec.Cluster) -> topic.Values | None:
     if chosen == ():
         none = dict.fromkeys(_CHART_DEFAULTS)
         return {**none, **insecure} if insecure else None
-    entries: topic.Values = {}
+    entries: paths.Values = {}
     prefix = cluster.labels[PREFIX]
     if operators or prefix:
         for each in _MIRRORED:
@@ -367,8 +368,8 @@ def _registry_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     site = cluster.site
     mirrors = _mirrors(cluster)
     leaves: dict[str, Any] = {
-        "registryMirrors": topic.NULL if mirrors is None else mirrors,
-        "registryAuth": {
+        MIRRORS.becomes[0]: paths.NULL if mirrors is None else mirrors,
+        paths.REGISTRY_AUTH: {
             host: {"username": username, "password": password}
             for host, username, password in site.registry_auth
         },

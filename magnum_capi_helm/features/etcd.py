@@ -17,6 +17,7 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("etcd")
@@ -99,7 +100,7 @@ ENCRYPTION = ENCRYPTION_TOPIC.switch(
     "etcd_encryption_enabled",
     help="Encrypt resources in etcd, with a key that the driver makes for "
     "each cluster.",
-    becomes=("etcd.encryption.enabled",),
+    becomes=(f"{paths.ENCRYPTION}.enabled",),
     charts=_CHARTS,
 )
 ENCRYPTION_PROVIDER = ENCRYPTION_TOPIC.choice(
@@ -109,7 +110,7 @@ ENCRYPTION_PROVIDER = ENCRYPTION_TOPIC.choice(
     help="Encryption provider of Kubernetes. Kubernetes recommends secretbox: "
     "padding oracles can attack aescbc, and aesgcm needs a new key every "
     "200000 writes.",
-    becomes=("etcd.encryption.provider",),
+    becomes=(f"{paths.ENCRYPTION}.provider",),
     charts=_CHARTS,
 )
 ENCRYPTED_RESOURCES = ENCRYPTION_TOPIC.label(
@@ -119,7 +120,7 @@ ENCRYPTED_RESOURCES = ENCRYPTION_TOPIC.label(
     allowed="a comma separated list of resources",
     details="an example is secrets,configmaps,widgets.example.org",
     help="Resources that Kubernetes encrypts in etcd.",
-    becomes=("etcd.encryption.resources",),
+    becomes=(f"{paths.ENCRYPTION}.resources",),
     charts=_CHARTS,
 )
 
@@ -143,15 +144,15 @@ def _encryption_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     if not settings[ENCRYPTION]:
         return {}
     return {
-        "etcd.encryption.enabled": True,
-        "etcd.encryption.provider": settings[ENCRYPTION_PROVIDER],
-        "etcd.encryption.resources": settings[ENCRYPTED_RESOURCES],
+        ENCRYPTION.becomes[0]: True,
+        ENCRYPTION_PROVIDER.becomes[0]: settings[ENCRYPTION_PROVIDER],
+        ENCRYPTED_RESOURCES.becomes[0]: settings[ENCRYPTED_RESOURCES],
     }
 
 
 def needs_key(values: Mapping[str, Any]) -> bool:
     """Return whether the chart needs the Secret with the key."""
-    return bool(topic.value_at(values, ENCRYPTION.becomes[0]))
+    return bool(paths.value_at(values, ENCRYPTION.becomes[0]))
 
 
 ENCRYPTION_TOPIC.leaves = _encryption_leaves

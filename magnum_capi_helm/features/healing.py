@@ -15,20 +15,18 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 
 TOPIC = topic.Topic("Auto-healing")
 
-_SPEC = "nodeGroupDefaults.healthCheck.spec"
-_CONTROL_PLANE_SPEC = "controlPlane.healthCheck.spec"
+_CHECK = f"{paths.HEALTH_CHECK}.spec"
+_CONTROL_PLANE_SPEC, _SPEC = (f"{each}.{_CHECK}" for each in topic.MACHINES)
 
 ENABLED = TOPIC.switch(
     "auto_healing_enabled",
     default=True,
     help="Replace machines with a node that stays unhealthy.",
-    becomes=(
-        "controlPlane.healthCheck.enabled",
-        "nodeGroupDefaults.healthCheck.enabled",
-    ),
+    becomes=tuple(f"{e}.{paths.HEALTH_CHECK}.enabled" for e in topic.MACHINES),
 )
 MAX_UNHEALTHY: labels.Label[str | int | None] = TOPIC.label(
     "auto_healing_max_unhealthy",
@@ -64,7 +62,7 @@ UNHEALTHY_TIMEOUT: labels.Label[str | None] = TOPIC.label(
 )
 
 
-def _spec(settings: labels.Values, *, workers: bool) -> topic.Values:
+def _spec(settings: labels.Values, *, workers: bool) -> paths.Values:
     """Return the spec of a health check, or {} for the chart's."""
     unhealthy = settings[UNHEALTHY_TIMEOUT]
     # The whole list: helm would replace the chart's by a part of it.
@@ -97,7 +95,7 @@ def _group_leaves(
     """Return the health check of a group that differs from the cluster's."""
     wanted = _spec(group.labels, workers=True)
     same = wanted == _spec(cluster.labels, workers=True)
-    return {"healthCheck.spec": {} if same else wanted}
+    return {_CHECK: {} if same else wanted}
 
 
 TOPIC.leaves = _leaves

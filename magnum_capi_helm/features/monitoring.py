@@ -101,16 +101,16 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     chosen = cluster.labels
     if not chosen[ENABLED]:
         # Templates may have the other labels without this one.
-        return {f"{_NODE}.enabled": False}
+        return {ENABLED.becomes[0]: False}
     leaves = {
-        f"{_NODE}.enabled": True,
+        ENABLED.becomes[0]: True,
         **topic.switches(cluster, LOKI, BLACKBOX),
         **topic.changed(chosen, STORAGE_CLASS),
     }
     for path, number, unit in (
-        (f"{_PROMETHEUS}.retention", chosen[RETENTION_DAYS], "d"),
-        (f"{_PROMETHEUS}.retentionSize", chosen[RETENTION_SIZE], "GiB"),
-        (f"{_PROMETHEUS}.scrapeInterval", chosen[INTERVAL], "s"),
+        (RETENTION_DAYS.becomes[0], chosen[RETENTION_DAYS], "d"),
+        (RETENTION_SIZE.becomes[0], chosen[RETENTION_SIZE], "GiB"),
+        (INTERVAL.becomes[0], chosen[INTERVAL], "s"),
         (_VOLUME, _volume_size(chosen), "Gi"),
     ):
         if number:

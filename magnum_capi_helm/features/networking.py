@@ -15,6 +15,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Networks")
@@ -22,15 +23,10 @@ TOPIC = topic.Topic("Networks")
 #: Network plugins that the chart installs.
 CNIS = ("calico", "cilium")
 
-INTERNAL = "clusterNetworking.internalNetwork"
-
 _CILIUM = "addons.cni.cilium.release.values"
 
-#: Where charts read name servers. The versions in between ignore them.
-NAME_SERVERS = {
-    versions.Range(until="0.10.1"): "clusterNetworking.dnsNameservers",
-    versions.Range(since="0.16.0"): f"{INTERNAL}.dnsNameservers",
-}
+#: Charts that read name servers. The versions in between ignore them.
+NAME_SERVERS = (versions.Range(until="0.10.1"), versions.Range(since="0.16.0"))
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -59,7 +55,7 @@ FIXED_SUBNET_CIDR = TOPIC.label(
     help="Addresses of the nodes' network. The label has an effect only if "
     "neither fixed_network nor fixed_subnet is set, because CAPO then makes "
     "the network.",
-    becomes=(f"{INTERNAL}.nodeCidr",),
+    becomes=(paths.NODE_CIDR,),
 )
 PODS: labels.Label[tuple[str, ...]] = TOPIC.label(
     "pods_cidr",
@@ -266,32 +262,31 @@ _DUAL_STACK: dict[str, topic.Leaves] = {
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings, network = cluster.labels, cluster.network
     leaves: dict[str, Any] = {
-        "clusterNetworking.externalNetworkId": network.external_id,
-        "addons.cni.type": cluster.cni,
+        paths.EXTERNAL_NETWORK: network.external_id,
+        paths.CNI: cluster.cni,
         **topic.changed(settings, PODS, SERVICES, DOMAIN),
     }
     leaves.update(topic.changed(settings, *_OF_CNI[cluster.cni]))
     if len(settings[PODS]) > 1:
         leaves.update(_DUAL_STACK[cluster.cni])
     if not is_made(network):
-        leaves[f"{INTERNAL}.networkFilter.id"] = network.fixed_id
-        leaves[f"{INTERNAL}.subnetFilter.id"] = network.fixed_subnet_id
+        leaves[f"{paths.NODE_NETWORK}.id"] = network.fixed_id
+        leaves[f"{paths.NODE_SUBNET}.id"] = network.fixed_subnet_id
         return leaves
-    leaves[f"{INTERNAL}.nodeCidr"] = settings[FIXED_SUBNET_CIDR]
+    leaves[paths.NODE_CIDR] = settings[FIXED_SUBNET_CIDR]
     # Only a subnet that the provider makes takes name servers.
-    for charts, path in NAME_SERVERS.items():
-        if cluster.chart.version in charts:
-            leaves[path] = network.dns_nameservers
+    if versions.applies(NAME_SERVERS, cluster.chart.version):
+        leaves[paths.NAME_SERVERS] = network.dns_nameservers
     return leaves
 
 
-def _reference(ref: str) -> topic.Values:
+def _reference(ref: str) -> paths.Values:
     return {"id" if _UUID.fullmatch(ref) else "name": ref}
 
 
 def _security_groups(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
+) -> paths.Values:
     """Return the field of a port with security groups beside CAPO's own.
 
     A port with any gets CAPO's only if it names it (``getSecWorkerGroupName``
@@ -323,7 +318,7 @@ def _group_leaves(
         else {"disablePortSecurity": True}
     )
     # The first port is the one in the cluster's own network.
-    ports: list[topic.Values] = [
+    ports: list[paths.Values] = [
         secured,
         *(
             {"network": _reference(ref), **extra_port}

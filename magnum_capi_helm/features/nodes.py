@@ -16,20 +16,10 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 TOPIC = topic.Topic("Machines")
-
-REGISTRATION = "kubeadmConfigSpec.joinConfiguration.nodeRegistration"
-
-
-def _root_volume(key: str) -> tuple[str, ...]:
-    """Return the paths of a key of the boot volume in the values."""
-    return tuple(
-        f"{machine}.machineRootVolume.{key}"
-        for machine in ("controlPlane", "nodeGroups[]")
-    )
-
 
 BOOT_VOLUME_SIZE: labels.Label[int | None] = TOPIC.label(
     "boot_volume_size",
@@ -38,7 +28,7 @@ BOOT_VOLUME_SIZE: labels.Label[int | None] = TOPIC.label(
     help="Size of the Cinder volume from which each machine boots. Default: "
     "[cinder] default_boot_volume_size.",
     scope=labels.Scope.NODEGROUP,
-    becomes=_root_volume("diskSize"),
+    becomes=paths.of_machines(f"{paths.ROOT_VOLUME}.diskSize"),
 )
 BOOT_VOLUME_TYPE: labels.Label[str | None] = TOPIC.label(
     "boot_volume_type",
@@ -47,7 +37,7 @@ BOOT_VOLUME_TYPE: labels.Label[str | None] = TOPIC.label(
     help="Volume type of the boot volume. Default: "
     "[cinder] default_boot_volume_type.",
     scope=labels.Scope.NODEGROUP,
-    becomes=_root_volume("volumeType"),
+    becomes=paths.of_machines(f"{paths.ROOT_VOLUME}.volumeType"),
 )
 BOOT_VOLUME_ZONE = TOPIC.text(
     "boot_volume_availability_zone",
@@ -55,7 +45,7 @@ BOOT_VOLUME_ZONE = TOPIC.text(
     help="Availability zone of a machine's volumes, except that for etcd. "
     "Default: the zone of the machine.",
     scope=labels.Scope.NODEGROUP,
-    becomes=_root_volume("availabilityZone"),
+    becomes=paths.of_machines(f"{paths.ROOT_VOLUME}.availabilityZone"),
 )
 #: The driver and the chart have volumes with the first two names, and CAPO
 #: has one with the third (``AdditionalBlockDevice`` in its ``types.go``).
@@ -77,7 +67,7 @@ EXTRA_VOLUMES: labels.Label[tuple[str, ...]] = TOPIC.label(
     help="Further Cinder volumes of each worker, without a file system, and "
     "their volume types. Default of a type: as in Cinder.",
     scope=labels.Scope.NODEGROUP,
-    becomes=("nodeGroups[].additionalBlockDevices",),
+    becomes=(f"{paths.EACH_GROUP}.{paths.DEVICES}",),
 )
 KUBE_TAG = TOPIC.text(
     "kube_tag",
@@ -86,7 +76,7 @@ KUBE_TAG = TOPIC.text(
     details="an example is v1.34.2",
     help="Kubernetes version of the image. The label is required if the "
     "image has no property kube_version.",
-    becomes=("kubernetesVersion",),
+    becomes=(paths.KUBERNETES,),
 )
 NODE_LABELS: labels.Label[label_types.Pairs] = TOPIC.label(
     "node_labels",
@@ -95,7 +85,7 @@ NODE_LABELS: labels.Label[label_types.Pairs] = TOPIC.label(
     help="Labels of the Kubernetes nodes of worker groups. The nodegroup's "
     "field node_labels overrides them.",
     scope=labels.Scope.NODEGROUP,
-    becomes=("nodeGroups[].nodeLabels",),
+    becomes=(f"{paths.EACH_GROUP}.{paths.NODE_LABELS}",),
 )
 NODE_TAINTS: labels.Label[label_types.Taints] = TOPIC.label(
     "node_taints",
@@ -104,7 +94,7 @@ NODE_TAINTS: labels.Label[label_types.Taints] = TOPIC.label(
     help="Taints of the Kubernetes nodes of worker groups, from the moment "
     "they join. The nodegroup's field node_taints overrides them.",
     scope=labels.Scope.NODEGROUP,
-    becomes=(f"nodeGroups[].{REGISTRATION}.taints",),
+    becomes=(f"{paths.EACH_GROUP}.{paths.TAINTS}",),
 )
 
 #: Labels of nodes that the other Magnum drivers set.
@@ -131,16 +121,16 @@ def _machine(group: cluster_spec.NodeGroup) -> topic.Leaves:
     # Each group carries its own image and version, so that one group can
     # be upgraded while another keeps what it has.
     return {
-        "machineFlavor": group.flavor,
-        "machineImageId": group.image.id,
-        "kubernetesVersion": group.image.kube_version,
-        "machineRootVolume": _volume(group, "diskSize", group.boot_disk),
+        paths.FLAVOR: group.flavor,
+        paths.IMAGE_ID: group.image.id,
+        paths.KUBERNETES: group.image.kube_version,
+        paths.ROOT_VOLUME: _volume(group, "diskSize", group.boot_disk),
     }
 
 
 def _volume(
     group: cluster_spec.NodeGroup, size: str, disk: cluster_spec.Disk
-) -> topic.Values:
+) -> paths.Values:
     """Return a volume of a machine, by default in the machine's zone.
 
     :param size: the chart's key of the size
@@ -158,22 +148,22 @@ def _volume(
 
 def _device(
     group: cluster_spec.NodeGroup, disk: cluster_spec.Disk
-) -> topic.Values:
+) -> paths.Values:
     return {**_volume(group, "size", disk), "type": "Volume"}
 
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     control_plane = cluster.control_plane
     return {
-        "kubernetesVersion": control_plane.image.kube_version,
-        "machineImageId": control_plane.image.id,
-        "osDistro": control_plane.image.os_distro,
-        **topic.below("controlPlane", _machine(control_plane)),
-        "controlPlane.machineCount": control_plane.count,
-        "controlPlane.nodeLabels": {_ROLE: "master"},
+        paths.KUBERNETES: control_plane.image.kube_version,
+        paths.IMAGE_ID: control_plane.image.id,
+        paths.DISTRO: control_plane.image.os_distro,
+        **topic.below(paths.CONTROL_PLANE, _machine(control_plane)),
+        f"{paths.CONTROL_PLANE}.{paths.COUNT}": control_plane.count,
+        f"{paths.CONTROL_PLANE}.{paths.NODE_LABELS}": {_ROLE: "master"},
         # At the top alone: the chart mixes up those of several groups.
-        "machineMetadata": _metadata(cluster),
-        "machineSSHKeyName": cluster.keypair,
+        paths.METADATA: _metadata(cluster),
+        paths.KEYPAIR: cluster.keypair,
     }
 
 
@@ -197,10 +187,10 @@ def _group_leaves(
     return {
         "name": group.name,
         **_machine(group),
-        "nodeLabels": _node_labels(group),
-        "machineCount": None if scales else group.count,
-        f"{REGISTRATION}.taints": [_taint(each) for each in group.taints],
-        "additionalBlockDevices": {
+        paths.NODE_LABELS: _node_labels(group),
+        paths.COUNT: None if scales else group.count,
+        paths.TAINTS: [_taint(each) for each in group.taints],
+        paths.DEVICES: {
             name: _device(group, disk)
             for name, disk in extra_volumes(group.labels).items()
         },
@@ -307,6 +297,8 @@ TOPIC.check = _check
 
 CONTAINER_STORAGE = topic.Topic("Container storage")
 
+#: Name of the device, and so its tag, and label of its file system.
+_CONTAINERS = "containers"
 CONTAINER_VOLUME_TYPE = CONTAINER_STORAGE.text(
     "docker_volume_type",
     "the name of a Cinder volume type",
@@ -314,14 +306,8 @@ CONTAINER_VOLUME_TYPE = CONTAINER_STORAGE.text(
     "that volume if docker_volume_size is set. Default: "
     "[cinder] default_docker_volume_type.",
     scope=labels.Scope.NODEGROUP,
-    becomes=(
-        "controlPlane.additionalBlockDevices.containers.volumeType",
-        "nodeGroups[].additionalBlockDevices.containers.volumeType",
-    ),
+    becomes=paths.of_machines(f"{paths.DEVICES}.{_CONTAINERS}.volumeType"),
 )
-
-#: Name of the device, and so its tag, and label of its file system.
-_CONTAINERS = "containers"
 _FOLDER = "/var/lib/containerd"
 
 #: Ubuntu mounts it in cloud-init's network stage, before sysinit.target and
@@ -349,11 +335,9 @@ def _container_leaves(group: cluster_spec.NodeGroup) -> topic.Leaves:
         "label": _CONTAINERS,
     }
     return {
-        f"additionalBlockDevices.{_CONTAINERS}": _device(
-            group, group.container_disk
-        ),
-        "kubeadmConfigSpec.diskSetup.filesystems": [filesystem],
-        "kubeadmConfigSpec.mounts": [_MOUNT],
+        f"{paths.DEVICES}.{_CONTAINERS}": _device(group, group.container_disk),
+        f"{paths.KUBEADM}.diskSetup.filesystems": [filesystem],
+        f"{paths.KUBEADM}.mounts": [_MOUNT],
     }
 
 
@@ -389,7 +373,7 @@ ZONE = PLACEMENT.text(
     help="Availability zone of the machines. It applies to the control plane "
     "too, unless control_plane_availability_zones is set.",
     scope=labels.Scope.NODEGROUP,
-    becomes=("nodeGroups[].failureDomain", "controlPlane.failureDomains"),
+    becomes=(f"{paths.EACH_GROUP}.{paths.ZONE}", paths.PLANE_ZONES),
 )
 CONTROL_PLANE_ZONES: labels.Label[list[str]] = PLACEMENT.label(
     "control_plane_availability_zones",
@@ -398,7 +382,7 @@ CONTROL_PLANE_ZONES: labels.Label[list[str]] = PLACEMENT.label(
     allowed="names of Nova availability zones, separated by commas",
     help="Availability zones over which Cluster API spreads the machines of "
     "the control plane.",
-    becomes=("controlPlane.failureDomains", "controlPlane.omitFailureDomain"),
+    becomes=(paths.PLANE_ZONES, f"{paths.CONTROL_PLANE}.omitFailureDomain"),
 )
 SERVER_GROUP_POLICY = PLACEMENT.choice(
     "server_group_policies",
@@ -406,7 +390,7 @@ SERVER_GROUP_POLICY = PLACEMENT.choice(
     help="Policy of the Nova server groups. The driver makes one for the "
     "control plane and one for each nodegroup. Default: no server groups.",
     scope=labels.Scope.NODEGROUP,
-    becomes=("nodeGroups[].serverGroupId", "controlPlane.serverGroupId"),
+    becomes=paths.of_machines(paths.SERVER_GROUP),
 )
 
 
@@ -434,8 +418,8 @@ def server_groups(
 
 
 def with_server_group_ids(
-    values: topic.Values, cluster: cluster_spec.Cluster, ids: Mapping[str, str]
-) -> topic.Values:
+    values: paths.Values, cluster: cluster_spec.Cluster, ids: Mapping[str, str]
+) -> paths.Values:
     """Return the values of a cluster with its new server groups.
 
     An overlay may have given the control plane another one.
@@ -447,19 +431,20 @@ def with_server_group_ids(
         return values
     result = copy.deepcopy(values)
     if own := ids.get(cluster.control_plane.name):
-        result["controlPlane"].setdefault("serverGroupId", own)
-    for item in result["nodeGroups"]:
+        result[paths.CONTROL_PLANE].setdefault(paths.SERVER_GROUP, own)
+    for item in result[paths.GROUPS]:
         if item["name"] in ids:
-            item["serverGroupId"] = ids[item["name"]]
+            item[paths.SERVER_GROUP] = ids[item["name"]]
     return result
 
 
 def _placement_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     zones = control_plane_zones(cluster.control_plane)
+    domains, omits_domain = CONTROL_PLANE_ZONES.becomes
     return {
-        "controlPlane.serverGroupId": cluster.control_plane.server_group_id,
-        "controlPlane.failureDomains": zones,
-        "controlPlane.omitFailureDomain": False if zones else None,
+        SERVER_GROUP_POLICY.becomes[0]: cluster.control_plane.server_group_id,
+        domains: zones,
+        omits_domain: False if zones else None,
     }
 
 
@@ -467,8 +452,8 @@ def _placement_group_leaves(
     _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> topic.Leaves:
     return {
-        "serverGroupId": group.server_group_id,
-        "failureDomain": group.labels[ZONE],
+        paths.SERVER_GROUP: group.server_group_id,
+        paths.ZONE: group.labels[ZONE],
     }
 
 

@@ -14,15 +14,14 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 
 TOPIC = topic.Topic("Persistent volumes")
 
 #: Topology key of the Cinder CSI driver (cloud-provider-openstack).
 _ZONE_KEY = "topology.cinder.csi.openstack.org/zone"
 
-#: The node of the values, and its key for the class of a cluster's default.
-_NODE = "addons.openstack.csiCinder"
-_CLASS = f"{_NODE}.defaultStorageClass"
+_CLASS = paths.CINDER_CLASS
 
 #: Text without braces or control characters. The addon provider renders what
 #: it installs with Jinja2, on the management cluster and without a sandbox:
@@ -34,7 +33,7 @@ ENABLED = TOPIC.switch(
     default=True,
     help="Install the Cinder CSI driver, and a StorageClass for each Cinder "
     "volume type.",
-    becomes=(f"{_NODE}.enabled",),
+    becomes=(paths.CINDER_ENABLED,),
 )
 AVAILABILITY_ZONE = TOPIC.label(
     "csi_cinder_availability_zone",
@@ -93,7 +92,7 @@ VOLUMES_POLICY: labels.Label[str | None] = TOPIC.label(
 )
 
 
-def _topologies(zones: tuple[str, ...]) -> list[topic.Values]:
+def _topologies(zones: tuple[str, ...]) -> list[paths.Values]:
     if not zones:
         return []
     expression = {"key": _ZONE_KEY, "values": list(zones)}
@@ -102,7 +101,7 @@ def _topologies(zones: tuple[str, ...]) -> list[topic.Values]:
 
 def _class(
     cluster: cluster_spec.Cluster, item: cluster_spec.StorageClass
-) -> topic.Values:
+) -> paths.Values:
     values = {
         "enabled": True,
         "name": item.name,
@@ -119,23 +118,20 @@ def _class(
     return values
 
 
-def _classes(cluster: cluster_spec.Cluster) -> topic.Values:
-    """Return the classes; without a default, the chart's own class is off."""
-    csi: topic.Values = {"defaultStorageClass": {"enabled": False}}
-    others = []
-    for item in cluster.storage_classes:
-        if item.default:
-            csi["defaultStorageClass"] = _class(cluster, item)
-        else:
-            others.append(_class(cluster, item))
-    if cluster.storage_classes:
-        csi["additionalStorageClasses"] = others
-    return csi
-
-
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
-    enabled = cluster.labels[ENABLED]
-    return {_NODE: _classes(cluster) if enabled else {"enabled": False}}
+    """Return the classes; without a default, the chart's own class is off."""
+    if not cluster.labels[ENABLED]:
+        return {paths.CINDER_ENABLED: False}
+    found = cluster.storage_classes
+    default = [_class(cluster, each) for each in found if each.default]
+    others = [_class(cluster, each) for each in found if not each.default]
+    values: paths.Values = {}
+    paths.put(
+        values, paths.CINDER_CLASS, (default or [{"enabled": False}])[-1]
+    )
+    # An empty list, too.
+    paths.put(values, paths.CINDER_CLASSES, others if found else None)
+    return values
 
 
 TOPIC.leaves = _leaves
@@ -153,7 +149,7 @@ _CEPHFS = "cephfs"
 
 #: The NFS driver mounts shares for Manila's driver. It listens at the socket
 #: that Manila's driver expects (``/var/lib/kubelet/plugins/csi-nfsplugin``).
-NFS_MOUNTER: topic.Values = {
+NFS_MOUNTER: paths.Values = {
     "namespace": "openstack-system",
     "chart": {
         "repo": "https://raw.githubusercontent.com/kubernetes-csi/"
@@ -220,7 +216,7 @@ def _check_class(settings: labels.Values) -> None:
         )
 
 
-def _mounter(site: cluster_spec.Site) -> topic.Values:
+def _mounter(site: cluster_spec.Site) -> paths.Values:
     """Return the release of the NFS driver, from the operator's repository.
 
     The driver redirects the chart's own addons elsewhere; the NFS driver is

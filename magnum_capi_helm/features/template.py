@@ -10,6 +10,7 @@ import re
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 
 TOPIC = topic.Topic("Chart")
 PROFILES = topic.Topic("Profiles")
@@ -108,12 +109,12 @@ GROUP_PROFILE_NAMES: labels.Label[tuple[str, ...]] = PROFILES.label(
 )
 
 
-def profile_annotations(settings: labels.Values) -> topic.Values:
+def profile_annotations(settings: labels.Values) -> paths.Values:
     """Return the annotation of the Cluster that names its profiles."""
     names = settings[PROFILE_NAMES]
     if not names:
         return {}
-    return {"clusterAnnotations": {PROFILES_ANNOTATION: ",".join(names)}}
+    return {paths.ANNOTATIONS: {PROFILES_ANNOTATION: ",".join(names)}}
 
 
 PROFILES.leaves = lambda cluster: profile_annotations(cluster.labels)

@@ -12,24 +12,20 @@ from oslo_config import types
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
-#: Chart values, or a part of them.
-Values: TypeAlias = dict[str, Any]
 #: Dotted path -> the value there.
 Leaves: TypeAlias = Mapping[str, Any]
 
 T = TypeVar("T")
 
-#: A null in the values: helm removes the chart's default.
-NULL = object()
-
 #: All machines of a cluster in the values.
-MACHINES = ("controlPlane", "nodeGroupDefaults")
+MACHINES = (paths.CONTROL_PLANE, paths.GROUP_DEFAULTS)
 
 #: Lists that several topics and the operator's overlays add to.
 JOINED = frozenset(
-    f"{machines}.kubeadmConfigSpec.{key}"
+    f"{machines}.{paths.KUBEADM}.{key}"
     for machines in MACHINES
     for key in ("files", "preKubeadmCommands", "postKubeadmCommands")
 )
@@ -42,7 +38,7 @@ class TwoWritersError(Exception):
 
 
 def merge(
-    target: Values, source: Mapping[str, object], path: str = ""
+    target: paths.Values, source: Mapping[str, object], path: str = ""
 ) -> None:
     """Add ``source`` to ``target`` in place.
 
@@ -53,30 +49,21 @@ def merge(
     for key, value in source.items():
         here = f"{path}.{key}" if path else key
         if key not in target:
-            target[key] = copied(value)
+            target[key] = paths.copied(value)
         elif isinstance(target[key], dict) and isinstance(value, Mapping):
             merge(target[key], value, here)
         elif here in JOINED:
-            target[key] += copied(value)
+            target[key] += paths.copied(value)
         else:
             raise TwoWritersError(here)
 
 
-def copied(value: Any) -> Any:
-    """Return a copy; deepcopy would keep references that are shared."""
-    if isinstance(value, Mapping):
-        return {key: copied(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [copied(item) for item in value]
-    return value
-
-
-def nest(leaves: Leaves) -> Values:
+def nest(leaves: Leaves) -> paths.Values:
     """Return nested values; a leaf that is None or empty is left out."""
-    values: Values = {}
+    values: paths.Values = {}
     for path, leaf in leaves.items():
         if leaf not in _EMPTY:
-            leaf = None if leaf is NULL else leaf
+            leaf = None if leaf is paths.NULL else leaf
             for key in reversed(path.split(".")):
                 leaf = {key: leaf}
             merge(values, leaf)
@@ -86,29 +73,6 @@ def nest(leaves: Leaves) -> Values:
 def below(path: str, leaves: Leaves) -> Leaves:
     """Return the leaves with a path in front of their own paths."""
     return {f"{path}.{key}": leaf for key, leaf in leaves.items()}
-
-
-def value_at(values: Any, path: str) -> Any:
-    """Return the value at a dotted path, or None."""
-    for key in path.split("."):
-        values = values.get(key) if isinstance(values, Mapping) else None
-    return values
-
-
-def put(values: Values, path: str, value: Any) -> None:
-    """Set a value in place; None removes it, and mappings left empty."""
-    key, _, rest = path.partition(".")
-    inner = values.get(key)
-    if not rest:
-        values.pop(key, None)
-        if value is not None:
-            values[key] = copied(value)
-    elif isinstance(inner, dict) or value is not None:
-        inner = inner if isinstance(inner, dict) else {}
-        put(inner, rest, value)
-        values[key] = inner
-        if not inner:
-            del values[key]
 
 
 def changed(
@@ -123,7 +87,7 @@ def changed(
     }
 
 
-def machine_file(path: str, content: str, permissions: str) -> Values:
+def machine_file(path: str, content: str, permissions: str) -> paths.Values:
     """Return an item of ``files`` that root owns."""
     return {
         "path": path,
@@ -133,14 +97,16 @@ def machine_file(path: str, content: str, permissions: str) -> Values:
     }
 
 
-def on_all_machines(files: list[Values], *commands: str) -> dict[str, Any]:
+def on_all_machines(
+    files: list[paths.Values], *commands: str
+) -> dict[str, Any]:
     """Return the leaves of files, and of commands for before kubeadm.
 
     A list in one group would replace that of the defaults, so workers have
     theirs in the defaults alone.
     """
     return {
-        f"{machines}.kubeadmConfigSpec.{key}": items
+        f"{machines}.{paths.KUBEADM}.{key}": items
         for machines in MACHINES
         for key, items in (("files", files), ("preKubeadmCommands", commands))
     }
@@ -238,13 +204,13 @@ class Topic:
         kind = types.String(regex=regex)
         return self.label(name, kind, "", allowed=allowed, **more)
 
-    def cluster(self, cluster: cluster_spec.Cluster) -> Values:
+    def cluster(self, cluster: cluster_spec.Cluster) -> paths.Values:
         """Return the topic's values for the whole cluster."""
         return nest(self.leaves(cluster))
 
     def group(
         self, cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-    ) -> Values:
+    ) -> paths.Values:
         """Return the topic's keys in one item of ``nodeGroups``."""
         return nest(self.group_leaves(cluster, group))
 

@@ -24,6 +24,7 @@ from magnum_capi_helm.features import storage
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
 #: File of the names of all images, below the repository.
@@ -32,16 +33,15 @@ IMAGES = "images.txt"
 _STAGING = ".fetch-"
 
 #: The least that the chart renders with.
+_NAME = "sample"
+_MACHINE = {paths.FLAVOR: _NAME, paths.COUNT: 1}
 _SAMPLE: dict[str, Any] = {
-    "cloudCredentialsSecretName": "sample",
-    "machineImageId": "sample",
-    "controlPlane": {"machineFlavor": "sample", "machineCount": 1},
-    "nodeGroups": [
-        {"name": "sample", "machineFlavor": "sample", "machineCount": 1}
-    ],
+    paths.CREDENTIALS: _NAME,
+    paths.IMAGE_ID: _NAME,
+    paths.CONTROL_PLANE: _MACHINE,
+    paths.GROUPS: [{"name": _NAME, **_MACHINE}],
 }
 _KUBERNETES = "1.33"
-_NAME = "sample"
 _NETWORKS = ("calico", "cilium")
 #: Cluster API, in all of its API groups.
 _MACHINES = "cluster.x-k8s.io/"
@@ -83,7 +83,7 @@ class Contents:
 def contents(
     helm: client.Helm,
     chart: str,
-    values: Mapping[str, Any],
+    values: paths.Values,
     *,
     everything: bool,
 ) -> Contents:
@@ -224,14 +224,15 @@ def finish(
 
 
 def _sample(
-    package: packages.Package, values: Mapping[str, Any], network: str
+    package: packages.Package, values: paths.Values, network: str
 ) -> dict[str, Any]:
     """Return values of an invented cluster, with those of the operator."""
     tested = versions.find_tested(package.version)
     kubernetes = tested.kubernetes[1] if tested else _KUBERNETES
-    base = {**_SAMPLE, "kubernetesVersion": f"{kubernetes}.0"}
-    own = packages.merged(base, values, keep_nulls=True)
-    return packages.merged(own, {"addons": {"cni": {"type": network}}})
+    base = {**_SAMPLE, paths.KUBERNETES: f"{kubernetes}.0"}
+    own = packages.merged(base, paths.named(values), keep_nulls=True)
+    paths.put(own, paths.CNI, network)
+    return paths.spelled(own, package.version)
 
 
 def _released(objects: Iterable[Mapping[str, Any]]) -> Iterator[Addon]:

@@ -23,6 +23,7 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.status import view
 
 #: Label selector of helm's records, and the label with the release's name.
@@ -42,7 +43,7 @@ _REWRITTEN = "magnum.openstack.org/rewritten"
 class Release:
     """A revision of a release with its content.
 
-    :param values: the values that helm got
+    :param values: the values that helm got, as :mod:`paths` names them
     :param chart_version: version of the chart that rendered it
     :param manifest: YAML
     :param objects: the objects of its manifest
@@ -129,13 +130,14 @@ def opened(record: client.Object) -> Release:
     try:
         body = _unpack(record)
         metadata = body["chart"]["metadata"]
+        version = str(metadata["version"])
         manifest = body.get("manifest") or ""
         return Release(
             version=int(body["version"]),
             status=str(body["info"]["status"]),
             chart_name=str(metadata["name"]),
-            chart_version=str(metadata["version"]),
-            values=body.get("config") or {},
+            chart_version=version,
+            values=paths.named(body.get("config") or {}, version),
             manifest=manifest,
             objects=encoding.objects(manifest),
             record=record,

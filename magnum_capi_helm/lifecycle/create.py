@@ -36,7 +36,6 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.management_clusters import identity as cluster_identity
@@ -45,6 +44,7 @@ from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import operation as operations
@@ -69,7 +69,7 @@ class _Plan:
 
     owner: application_credential.Owner
     cluster: cluster_spec.Cluster
-    values: topic.Values
+    values: paths.Values
     certificates: list[client.Object]
     access: cloud_secret.CloudAccess
     location: cluster_identity.Record

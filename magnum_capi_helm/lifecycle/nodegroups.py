@@ -33,7 +33,6 @@ from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
@@ -41,6 +40,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
@@ -66,9 +66,7 @@ _CHANGE = "Change of nodegroups"
 _FIELDS = ("min_node_count", "max_node_count", "node_labels", "node_taints")
 
 #: Keys of an item of ``nodeGroups`` that belong to the bounds.
-_BOUNDS = ("autoscale", "machineCountMin", "machineCountMax", "machineCount")
-_LABELS = "nodeLabels"
-_NODES = "joinConfiguration.nodeRegistration"
+_BOUNDS = (*paths.AUTOSCALED, paths.COUNT)
 
 
 def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
@@ -314,7 +312,7 @@ def _new_item(
     operation: operations.Operation,
     nodegroup: rows.NodeGroup,
     stored: releases.StoredState,
-) -> topic.Values:
+) -> paths.Values:
     """Return the item of ``nodeGroups`` for a new group.
 
     :raises CapiHelmError: the group is refused
@@ -382,7 +380,7 @@ def _change(
     new: Any,
     old: Any,
     stored: releases.StoredState,
-) -> topic.Values:
+) -> paths.Values:
     """Return the keys of a group's item that change; None removes a key.
 
     :param new: the row with the user's changes, not saved
@@ -406,17 +404,17 @@ def _change(
     )
     group = dataclasses.replace(group, minimum=minimum, maximum=maximum)
     made = values.node_group(outline, group)
-    changed = dict(pending)
+    changed: paths.Values = paths.copied(pending)
     if (after.minimum, after.maximum) != (before.minimum, before.maximum):
         changed.update({key: made.get(key) for key in _BOUNDS})
     if after.node_labels != before.node_labels:
-        present = {**item.get(_LABELS, {}), **pending.get(_LABELS, {})}
-        changed[_LABELS] = {**dict.fromkeys(present), **made[_LABELS]}
+        key = paths.NODE_LABELS
+        present = {**item.get(key, {}), **pending.get(key, {})}
+        changed[key] = {**dict.fromkeys(present), **made[key]}
     if after.node_taints != before.node_taints:
         # Also if there are none.
-        taints = topic.value_at(made, f"kubeadmConfigSpec.{_NODES}.taints")
-        registration = {"nodeRegistration": {"taints": taints}}
-        changed["kubeadmConfigSpec"] = {"joinConfiguration": registration}
+        taints = paths.value_at(made, paths.TAINTS)
+        paths.put(changed, paths.TAINTS, taints or paths.NULL)
     return changed
 
 
@@ -424,7 +422,7 @@ def _item(
     cluster: rows.Cluster,
     nodegroup: rows.NodeGroup,
     stored: releases.StoredState,
-) -> topic.Values:
+) -> paths.Values:
     """Return the group's item of ``nodeGroups``; without one, {}."""
     items = values.items_by_name(stored.accepted().values)
     rows_now, _ = rows.read(cluster)
@@ -437,7 +435,7 @@ def _item(
 def _bounds(
     after: requested_groups.Group,
     before: requested_groups.Group,
-    item: topic.Values,
+    item: paths.Values,
 ) -> tuple[int, int | None]:
     """Return the bounds of a group after an update.
 
@@ -446,7 +444,7 @@ def _bounds(
     """
     minimum, maximum = after.minimum, after.maximum
     if minimum == before.minimum:
-        minimum = item.get("machineCountMin") or minimum
+        minimum = item.get(paths.MINIMUM) or minimum
     if maximum == before.maximum:
-        maximum = item.get("machineCountMax") or maximum
+        maximum = item.get(paths.MAXIMUM) or maximum
     return minimum, maximum

@@ -26,7 +26,6 @@ from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
@@ -34,6 +33,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
@@ -81,7 +81,7 @@ class Current:
         )
 
     @property
-    def items(self) -> dict[str, topic.Values]:
+    def items(self) -> dict[str, paths.Values]:
         """The items of the value ``nodeGroups``, by name."""
         return values.items_by_name(self.desired.values)
 
@@ -101,7 +101,7 @@ class Current:
     def changed(
         self,
         chart: cluster_spec.Chart,
-        new_values: topic.Values,
+        new_values: paths.Values,
         fingerprint: str,
         back: desired_state.Moves,
         groups: Collection[str] | None,
@@ -187,7 +187,7 @@ def _deployed(
 
 def with_other_values(
     release: releases.Release,
-    change: Callable[[topic.Values], topic.Values],
+    change: Callable[[paths.Values], paths.Values],
     groups: Collection[str],
     chart: cluster_spec.Chart | None = None,
 ) -> desired_state.DesiredState:

@@ -37,6 +37,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
@@ -131,8 +132,8 @@ def _check_control_plane(
     if count == 1:
         return
     desired = desired or operation.read_stored().desired
-    api = (desired.values.get("apiServer") or {}) if desired else {}
-    if api.get("enableLoadBalancer") is False:
+    applied = desired.values if desired else {}
+    if paths.value_at(applied, paths.API_BALANCER) is False:
         raise errors.InvalidInput(
             f"node_count={count}: the cluster has no load balancer for its "
             "API (master_lb_enabled), so its control plane is one machine; "
@@ -168,7 +169,7 @@ def _check_growth(
     items = values.items_by_name(coming)
     for group in rows_now.known_as(items).workers:
         item = items.get(group.chart_name, {})
-        grows = group.count > int(item.get("machineCount", group.count))
+        grows = group.count > int(item.get(paths.COUNT, group.count))
         if group.uuid == nodegroup.uuid and grows:
             kubelet = upgrade_rules.kubelet(coming, group.chart_name)
             newest = upgrade_rules.control_plane_version(coming)

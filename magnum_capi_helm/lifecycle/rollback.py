@@ -26,7 +26,6 @@ from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
@@ -34,13 +33,14 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 #: Key of a nodegroup's values -> field of its row.
-_FIELDS = {"machineImageId": "image_id", "machineFlavor": "flavor_id"}
+_FIELDS = {paths.IMAGE_ID: "image_id", paths.FLAVOR: "flavor_id"}
 _STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
 
 
@@ -125,7 +125,7 @@ def _reached(
     for each in stages[: steps.step + begun]:
         chart = cluster_spec.Chart(**each.chart)
         reached = values.changed(reached, each.changes)
-    reached = {**reached, "nodeGroups": list(current.items.values())}
+    reached = {**reached, paths.GROUPS: list(current.items.values())}
     moves = _true_moves(current, before, reached)
     return desired_state.Before(chart, reached, before.labels, moves)
 
@@ -133,7 +133,7 @@ def _reached(
 def _true_moves(
     current: release_change.Current,
     before: desired_state.Before,
-    reached: topic.Values,
+    reached: paths.Values,
 ) -> desired_state.Moves:
     """Return the old template, and what machines have by then.
 
@@ -141,11 +141,11 @@ def _true_moves(
     """
     fields = {k: dict(each) for k, each in before.moves.groups.items()}
     groups: dict[tuple[str, ...], str] = {
-        ("nodeGroups", each.chart_name): each.uuid
+        (paths.GROUPS, each.chart_name): each.uuid
         for each in current.rows.workers
     }
     if master := current.rows.master:
-        groups["controlPlane",] = master.uuid
+        groups[paths.CONTROL_PLANE,] = master.uuid
     for path, *new in values.changes(before.values, reached):
         uuid, field = groups.get(path[:-1], ""), _FIELDS.get(path[-1])
         if uuid in fields and field and new:
@@ -166,7 +166,7 @@ def _without_upgrade(
     items = current.items
     node_groups = [old_items.get(name, item) for name, item in items.items()]
     restored = values.with_groups(
-        {**before.values, "nodeGroups": node_groups},
+        {**before.values, paths.GROUPS: node_groups},
         current.rows,
         desired_state.PendingRequests(),
     )

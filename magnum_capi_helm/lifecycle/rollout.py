@@ -33,7 +33,6 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import template
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
@@ -41,6 +40,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
@@ -254,7 +254,7 @@ class Relabelled:
     """
 
     labels: Mapping[str, str] | None
-    values: topic.Values
+    values: paths.Values
     moves: desired_state.Moves
 
 
@@ -300,7 +300,7 @@ def relabelled(
         each.uuid: {"node_count": current.autoscaled[each.uuid]}
         for each in current.rows.workers
         if each.uuid in current.autoscaled
-        and "machineCount"
+        and paths.COUNT
         in values.items_by_name(result).get(each.chart_name, {})
     }
     return Relabelled(
@@ -319,16 +319,16 @@ def _cloud(current: release_change.Current) -> catalogue.Cloud:
     images, flavors = {}, {}
     for row in current.existing:
         item = current.items.get(chart_names.get(row.uuid, ""))
-        item = item or applied.get("controlPlane") or {}
+        item = item or applied.get(paths.CONTROL_PLANE) or {}
         item = upgrade_rules.pinned(item, applied)
         images[row.image_id] = cluster_spec.Image(
-            id=str(item.get("machineImageId") or row.image_id),
-            name=str(item.get("machineImage") or row.image_id),
-            kube_version=str(item.get("kubernetesVersion") or ""),
-            os_distro=str(applied.get("osDistro") or "ubuntu"),
+            id=str(item.get(paths.IMAGE_ID) or row.image_id),
+            name=str(item.get(paths.IMAGE) or row.image_id),
+            kube_version=str(item.get(paths.KUBERNETES) or ""),
+            os_distro=upgrade_rules.distribution(applied),
         )
         flavors[row.flavor_id] = cluster_spec.Flavor(
-            str(item.get("machineFlavor")), 0, 0, _ENOUGH, _ENOUGH
+            str(item.get(paths.FLAVOR)), 0, 0, _ENOUGH, _ENOUGH
         )
     cloud.remember(images, flavors)
     return cloud
@@ -355,7 +355,7 @@ def _is_rebuilt(current: release_change.Current) -> bool:
     )
 
 
-def _with_overlays(current: release_change.Current) -> topic.Values:
+def _with_overlays(current: release_change.Current) -> paths.Values:
     """Return the values with the operator's, and all profiles."""
     before = current.desired
     cluster_labels = requested_labels.living_labels(current.row, before.labels)
@@ -372,7 +372,7 @@ def _with_overlays(current: release_change.Current) -> topic.Values:
             )
             name = item["name"]
             items[name] = operator_files.add_profiles(group_labels, item)
-    return {**new, "nodeGroups": list(items.values())} if items else new
+    return {**new, paths.GROUPS: list(items.values())} if items else new
 
 
 def _check_chart(
@@ -397,7 +397,7 @@ def _check_chart(
     labels.check_chart(effective, cluster_labels, chart.version)
 
 
-def _check_encryption(old: topic.Values, new: topic.Values) -> None:
+def _check_encryption(old: paths.Values, new: paths.Values) -> None:
     upgrade_rules.check_encryption(old, new)
     if etcd.needs_key(new) and not etcd.needs_key(old):
         raise errors.NotSupported(

@@ -41,6 +41,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
@@ -116,10 +117,10 @@ def _check_machines(
     cloud = catalogue.Cloud(held.session())
     machines = (
         applied,
-        applied.get("controlPlane"),
+        applied.get(paths.CONTROL_PLANE),
         *current.items.values(),
     )
-    for image in {(each or {}).get("machineImageId") for each in machines}:
+    for image in {(each or {}).get(paths.IMAGE_ID) for each in machines}:
         if image:
             cloud.image(image)
     # There is no bridge yet: any certificate is as good.

@@ -23,7 +23,6 @@ from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import template as template_labels
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.lifecycle import observed_state
@@ -31,6 +30,7 @@ from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import hop_images
 from magnum_capi_helm.resolve import quota
@@ -143,7 +143,7 @@ def _hops(
     """
     old, new = current.desired, cluster.control_plane.image
     version = upgrade_rules.control_plane_version(old.values)
-    present = topic.value_at(old.values, "controlPlane.machineImageId")
+    present = (old.values.get(paths.CONTROL_PLANE) or {}).get(paths.IMAGE_ID)
     images = {route[-1][1]: new}
     if present and (number := versions.number(version)):
         image = cluster_spec.Image(present, "", version, new.os_distro)

@@ -29,13 +29,13 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template as template_labels
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_hops
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
@@ -75,7 +75,7 @@ class Upgrade:
     current: release_change.Current
     change: RowChange
     cluster: cluster_spec.Cluster
-    built: topic.Values | None
+    built: paths.Values | None
     batch: int | None
     alone: bool = False
     hops: upgrade_hops.Hops = ()
@@ -113,7 +113,7 @@ class Upgrade:
         :raises InvalidInput: the new template does not fit the cluster
         """
         new = self._values()
-        new["nodeGroups"] = self._node_groups(new)
+        new[paths.GROUPS] = self._node_groups(new)
         moves = self._moves(new)
         old = self.current.desired.chart.version
         has_other_chart = self.cluster.chart.version != old
@@ -130,15 +130,12 @@ class Upgrade:
             moves=moves,
         )
 
-    def _values(self) -> topic.Values:
+    def _values(self) -> paths.Values:
         old = self.current.desired.values
         if self.built is None:
-            new = copy.deepcopy(old)
-            new["nodeGroups"] = [
-                values.node_group(self.cluster, each)
-                for each in self.cluster.node_groups
-            ]
-            return new
+            groups = self.cluster.node_groups
+            items = [values.node_group(self.cluster, e) for e in groups]
+            return {**copy.deepcopy(old), paths.GROUPS: items}
         new = operator_files.complete(
             self.current.release.runtime,
             self.cluster,
@@ -149,11 +146,11 @@ class Upgrade:
             new, old, self.cluster.chart.version, live
         )
 
-    def _node_groups(self, new: topic.Values) -> list[topic.Values]:
+    def _node_groups(self, new: paths.Values) -> list[paths.Values]:
         """Return the items in their old order, with the remade groups."""
         remade = {
             each["name"]: upgrade_rules.batched(each, self.batch)
-            for each in new["nodeGroups"]
+            for each in new[paths.GROUPS]
         }
         old = self.current.desired.values
         items = [
@@ -164,15 +161,13 @@ class Upgrade:
         ]
         return [*items, *remade.values()]
 
-    def _moves(self, new: topic.Values) -> desired_state.Moves:
+    def _moves(self, new: paths.Values) -> desired_state.Moves:
         """Add the node counts of groups that lose the autoscaler.
 
         The autoscaler chose the counts; those in the rows are old.
         """
         fixed = {
-            each["name"]
-            for each in new["nodeGroups"]
-            if "machineCount" in each
+            each["name"] for each in new[paths.GROUPS] if paths.COUNT in each
         }
         moves, autoscaled = self.change.moves, self.current.autoscaled
         changes = {uuid: dict(fields) for uuid, fields in moves.groups.items()}
@@ -215,7 +210,7 @@ def build_values(
     labels: Mapping[str, str],
     cloud: catalogue.Cloud,
     asked: Collection[str] = (),
-) -> topic.Values:
+) -> paths.Values:
     """Build the values of a cluster with other labels of its own.
 
     Template, chart, images and flavors stay.
@@ -242,7 +237,7 @@ def _resolve(
     cloud: catalogue.Cloud,
     chart: cluster_spec.Chart | None = None,
     asked: Collection[str] = (),
-) -> tuple[cluster_spec.Cluster, topic.Values]:
+) -> tuple[cluster_spec.Cluster, paths.Values]:
     """Return the cluster of a changed row, and its values.
 
     :param chart: None: the one that an upgrade chooses
@@ -312,11 +307,11 @@ def _with_lasting_names(
     """Return the cluster with its groups' present names and server groups."""
     chart_names = {each.name: each.chart_name for each in current.rows.groups}
     items = current.items
-    control_plane = current.desired.values.get("controlPlane") or {}
+    control_plane = current.desired.values.get(paths.CONTROL_PLANE) or {}
 
     def named(group: cluster_spec.NodeGroup) -> cluster_spec.NodeGroup:
         name = chart_names.get(group.magnum_name) or group.name
-        server_group = items.get(name, {}).get("serverGroupId")
+        server_group = items.get(name, {}).get(paths.SERVER_GROUP)
         return dataclasses.replace(
             group, name=name, server_group_id=server_group
         )
@@ -325,7 +320,7 @@ def _with_lasting_names(
         cluster,
         control_plane=dataclasses.replace(
             cluster.control_plane,
-            server_group_id=control_plane.get("serverGroupId"),
+            server_group_id=control_plane.get(paths.SERVER_GROUP),
         ),
         node_groups=tuple(map(named, cluster.node_groups)),
     )

@@ -22,6 +22,7 @@ from typing import Any
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 
 _FORMAT = "1"
@@ -192,7 +193,7 @@ class DesiredState:
             head[_MAY_REPLACE] = self.may_replace.content()
         data = {
             _HEAD: encoding.plain(self._with_more("head", head)),
-            _VALUES: encoding.pack(self.values),
+            _VALUES: _packed(self.values, self.chart),
         }
         if self.moves:
             moves = self._with_more("moves", vars(self.moves))
@@ -204,7 +205,7 @@ class DesiredState:
                 "labels": before.labels,
             }
             data[_BEFORE] = encoding.plain(self._with_more("before", head))
-            data[_BEFORE_VALUES] = encoding.pack(before.values)
+            data[_BEFORE_VALUES] = _packed(before.values, before.chart)
         return data
 
     def _with_more(
@@ -228,9 +229,10 @@ def from_secret(data: Mapping[str, str], version: str = "") -> DesiredState:
             raise ValueError(head["format"])
         more: More = {}
         head = _known(more, "head", head, _HEAD_KEYS)
+        chart = _chart(more, "chart", head["chart"])
         return DesiredState(
-            chart=_chart(more, "chart", head["chart"]),
-            values=encoding.unpack(data[_VALUES]),
+            chart=chart,
+            values=_unpacked(data[_VALUES], chart),
             fingerprint=head["fingerprint"],
             since=float(head["since"]),
             labels=head.get("labels"),
@@ -264,12 +266,22 @@ def _permission(content: Mapping[str, Any] | None) -> Permission | None:
 def _before(more: More, data: Mapping[str, str]) -> Before:
     head = encoding.read_plain(data[_BEFORE])
     _known(more, "before", head, _BEFORE_KEYS)
+    chart = _chart(more, "before.chart", head["chart"])
     return Before(
-        chart=_chart(more, "before.chart", head["chart"]),
-        values=encoding.unpack(data[_BEFORE_VALUES]),
+        chart=chart,
+        values=_unpacked(data[_BEFORE_VALUES], chart),
         labels=head["labels"],
         moves=_moves(more, "before.moves", head["moves"]),
     )
+
+
+def _packed(values: paths.Values, chart: cluster_spec.Chart) -> str:
+    """Return values at the paths of their chart, as helm's records have."""
+    return encoding.pack(paths.spelled(values, chart.version))
+
+
+def _unpacked(text: str, chart: cluster_spec.Chart) -> paths.Values:
+    return paths.named(encoding.unpack(text), chart.version)
 
 
 def _chart(more: More, place: str, content: Any) -> cluster_spec.Chart:

@@ -408,7 +408,7 @@ class Release:
             self.release,
             self.namespace,
             self.runtime.charts.ensure(desired.chart),
-            overlays.for_helm(desired.values, desired.fingerprint),
+            overlays.for_helm(desired),
             patch=patches.wanted(
                 values.in_effect(desired.values), desired.chart.version, counts
             ),

@@ -33,6 +33,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import release as releases
@@ -144,7 +145,7 @@ def outdated(
     :param cluster: the live Cluster
     :param control_plane: the live KubeadmControlPlane
     """
-    owner = desired.values.get("cloudCredentialsSecretName")
+    owner = desired.values.get(paths.CREDENTIALS)
     if owner not in (None, names.credentials(release)):
         return f"the stored desired state is of another cluster ({owner})"
     applied = max(

@@ -131,11 +131,8 @@ def look_up(
     )
 
 
-#: The chart's default of ``osDistro``.
-_CHARTS_DISTRO = "ubuntu"
-_NOT_LOOKED_UP = cluster_spec.NodeGroup(
-    "", "", 1, cluster_spec.Image("", "", "", _CHARTS_DISTRO), role="master"
-)
+_UNKNOWN = cluster_spec.Image("", "", "", upgrade_rules.CHARTS_DISTRO)
+_NOT_LOOKED_UP = cluster_spec.NodeGroup("", "", 1, _UNKNOWN, role="master")
 
 
 def outline(
@@ -193,16 +190,15 @@ def living(
 
     :param applied: the cluster's values; those of 1.4.0 have the same keys
     """
-    own = applied.get("controlPlane") or {}
-    wanted = own.get("kubernetesVersion") or applied.get("kubernetesVersion")
-    both = [str(e or "").lstrip("v") for e in (wanted, cluster.coe_version)]
+    wanted = upgrade_rules.control_plane_version(applied)
+    both = [wanted, str(cluster.coe_version or "").lstrip("v")]
     # In an upgrade, new machines join the control plane that is to come. An
     # older copy of the values says less than the one that runs.
     version = max(both, key=lambda each: versions.number(each) or (0,))
     image = dataclasses.replace(
         outlined.control_plane.image,
         kube_version=version,
-        os_distro=str(applied.get("osDistro") or _CHARTS_DISTRO),
+        os_distro=upgrade_rules.distribution(applied),
     )
     settled = dataclasses.replace(
         outlined,

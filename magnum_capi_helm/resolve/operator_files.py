@@ -28,12 +28,12 @@ from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import authentication
 from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import template
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 
 LOG = log.getLogger(__name__)
 
@@ -230,8 +230,8 @@ LIMIT = 256 * 1024
 
 
 def complete(
-    rt: runtime.Runtime, cluster: cluster_spec.Cluster, built: topic.Values
-) -> topic.Values:
+    rt: runtime.Runtime, cluster: cluster_spec.Cluster, built: paths.Values
+) -> paths.Values:
     """Add the operator's values to those of the topics.
 
     :param built: values that the topics made of the cluster
@@ -242,8 +242,8 @@ def complete(
 
 
 def mirrored(
-    rt: runtime.Runtime, chart: cluster_spec.Chart, values: topic.Values
-) -> topic.Values:
+    rt: runtime.Runtime, chart: cluster_spec.Chart, values: paths.Values
+) -> paths.Values:
     """Take addons from the operator's repository, if there is one.
 
     Another version of the chart may have more addons, so values that get
@@ -255,12 +255,13 @@ def mirrored(
     if not url:
         return values
     package = packages.read(rt.charts.ensure(chart))
-    return overlays.with_repository(values, package.values, url)
+    defaults = paths.named({**package.values}, package.version)
+    return overlays.with_repository(values, defaults, url)
 
 
 def apply_overlays(
-    values: topic.Values, cluster_labels: labels.Values, *, again: bool = False
-) -> topic.Values:
+    values: paths.Values, cluster_labels: labels.Values, *, again: bool = False
+) -> paths.Values:
     """Lay the operator's files, then the profiles, over the values.
 
     :param cluster_labels: the cluster's labels
@@ -282,7 +283,7 @@ def apply_overlays(
 def add_profiles(
     group_labels: labels.Values,
     item: Mapping[str, Any] | None = None,
-) -> topic.Values:
+) -> paths.Values:
     """Lay the profiles of a nodegroup over its item of ``nodeGroups``.
 
     :param item: may have the profiles, or former ones; None: return what

@@ -10,6 +10,8 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.chart import overlays
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 
 VALUES: dict[str, Any] = {
@@ -360,6 +362,14 @@ def _spec(*commands: str) -> dict[str, Any]:
     return {"kubeadmConfigSpec": {"preKubeadmCommands": [*commands]}}
 
 
+def _told(values: dict[str, Any]) -> dict[str, Any]:
+    """What helm gets of stored values."""
+    chart = cluster_spec.Chart("openstack-cluster", "0.27.0", "")
+    return overlays.for_helm(
+        desired_state.DesiredState(chart, values, fingerprint="", since=0.0)
+    )
+
+
 class GroupProfileTest(base.BaseTestCase):
     def test_a_group_profile_is_merged_into_the_item(self) -> None:
         found = overlays.apply_to_group(
@@ -409,10 +419,10 @@ class GroupProfileTest(base.BaseTestCase):
             "nodeGroups": [ITEM, {"name": "two", **_spec("proxy", "mine")}],
         }
         before = copy.deepcopy(stored)
-        self.assertEqual(wanted, overlays.for_helm(stored, ""))
+        self.assertEqual(wanted, _told(stored))
         self.assertEqual(before, stored)
         # Of a release that is adopted, helm's record is what is stored.
-        self.assertEqual(wanted, overlays.for_helm(wanted, ""))
+        self.assertEqual(wanted, _told(wanted))
 
 
 URL = "https://charts.example.org"

@@ -126,7 +126,7 @@ class NameServersTest(base.BaseTestCase):
         internal = {"internalNetwork": {"dnsNameservers": ["1.1.1.1"]}}
         wanted = {"internalNetwork": {"dnsNameservers": ["8.8.8.8"]}}
         for version, live, expected in (
-            ("0.10.1", ["1.1.1.1"], {"dnsNameservers": ["1.1.1.1"]}),
+            ("0.10.1", ["1.1.1.1"], internal),
             ("0.15.0", ["1.1.1.1"], None),
             ("0.16.0", ["1.1.1.1"], internal),
             ("0.16.0", None, None),

@@ -13,6 +13,7 @@ from magnum_capi_helm.features import networking
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.tests.unit.features import specs
 
 
@@ -92,11 +93,8 @@ class NetworksTest(base.BaseTestCase):
             cluster = specs.cluster(
                 network=network, chart=specs.chart(version)
             )
-            self.assertEqual(
-                expected,
-                networking.TOPIC.cluster(cluster)["clusterNetworking"],
-                version,
-            )
+            found = paths.spelled(networking.TOPIC.cluster(cluster), version)
+            self.assertEqual(expected, found["clusterNetworking"], version)
 
     def test_a_chart_that_loses_name_servers_is_refused(self) -> None:
         servers = ("192.0.2.1", "192.0.2.2")

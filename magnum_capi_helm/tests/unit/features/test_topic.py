@@ -9,6 +9,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import paths
 
 
 class MergeTest(base.BaseTestCase):
@@ -67,4 +68,4 @@ class NestTest(base.BaseTestCase):
         self.assertEqual({"e": False, "f": {"g": 0}}, topic.nest(leaves))
 
     def test_a_null_is_kept(self) -> None:
-        self.assertEqual({"a": {"b": None}}, topic.nest({"a.b": topic.NULL}))
+        self.assertEqual({"a": {"b": None}}, topic.nest({"a.b": paths.NULL}))

@@ -15,11 +15,11 @@ from magnum.common import exception
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import labels as declarations
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -89,7 +89,7 @@ class LabelsTest(rolling.RolloutTestCase):
     def test_a_label_changes_one_value_and_no_machine(self) -> None:
         for name, text, path, value in _IN_PLACE:
             self.rolled_out(labels={name: text})
-            self.assertEqual(value, topic.value_at(self.told(), path), name)
+            self.assertEqual(value, paths.value_at(self.told(), path), name)
         kept = self.kept().labels
         self.assertEqual({name: text for name, text, _, _ in _IN_PLACE}, kept)
 
@@ -134,7 +134,7 @@ class LabelsTest(rolling.RolloutTestCase):
         path = "kubeadmConfigSpec.joinConfiguration.nodeRegistration.taints"
         self.assertEqual(
             [{"key": "slow", "effect": "NoExecute"}],
-            topic.value_at(group, path),
+            paths.value_at(group, path),
         )
 
     def test_labels_that_are_refused(self) -> None:
@@ -170,7 +170,7 @@ class RenewalTest(rolling.RolloutTestCase):
         assert live is not None
         spec = live["spec"]
         rollout = spec.get("rollout", {"before": spec.get("rolloutBefore")})
-        return topic.value_at(rollout, "before.certificatesExpiryDays")
+        return paths.value_at(rollout, "before.certificatesExpiryDays")
 
     def test_a_chart_without_the_value_gets_the_field(self) -> None:
         machines = self.server.list(kinds.MACHINE, base.NAMESPACE)
@@ -282,7 +282,7 @@ class DeletedTest(rolling.RolloutTestCase):
     def test_labels_change_as_before(self) -> None:
         for name, text, path, value in _IN_PLACE:
             self.rolled_out(labels={name: text})
-            self.assertEqual(value, topic.value_at(self.told(), path), name)
+            self.assertEqual(value, paths.value_at(self.told(), path), name)
 
     def test_the_autoscaler_fits_the_version_and_knows_no_sizes(self) -> None:
         on = {"auto_scaling_enabled": "true", "max_node_count": "5"}

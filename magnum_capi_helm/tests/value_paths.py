@@ -22,7 +22,7 @@ from magnum_capi_helm.model import versions
 _DATA = pathlib.Path(__file__).with_name("data") / "value_paths.json"
 
 #: Read by templates, missing in values.yaml: path -> versions.
-_READ: dict[str, tuple[versions.Range, ...]] = {
+READ: dict[str, tuple[versions.Range, ...]] = {
     "apiServer.allowedCIDRs": (versions.Range(since="0.24.0"),),
     # Later ones write a field that CAPO does not have.
     "apiServer.allowedCidrs": (versions.Range(until="0.10.1"),),
@@ -47,29 +47,30 @@ _OPEN = re.compile(
 
 
 @functools.cache
-def _table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(_DATA.read_text())
-    return table
+def table() -> dict[str, Any]:
+    """The content of the file."""
+    content: dict[str, Any] = json.loads(_DATA.read_text())
+    return content
 
 
 def chart_versions() -> tuple[str, ...]:
     """All versions, the newest first."""
-    return (_table()["newest"], *_table()["older"])
+    return (table()["newest"], *table()["older"])
 
 
 def changed(version: str) -> bool:
     """Whether values came or went with the version after this one."""
-    difference = _table()["older"].get(version, {})
+    difference = table()["older"].get(version, {})
     return bool(difference.get("absent") or difference.get("also"))
 
 
 @functools.cache
 def known(version: str) -> frozenset[str]:
     """Paths of a version, dotted."""
-    table = _table()
-    paths = set(table["paths"])
-    for older, difference in table["older"].items():
-        if version == table["newest"]:
+    content = table()
+    paths = set(content["paths"])
+    for older, difference in content["older"].items():
+        if version == content["newest"]:
             break
         paths -= set(difference["absent"])
         paths |= set(difference["also"])
@@ -77,7 +78,7 @@ def known(version: str) -> frozenset[str]:
             break
     paths |= {
         path
-        for path, ranges in _READ.items()
+        for path, ranges in READ.items()
         if versions.applies(ranges, version)
     }
     # The driver applies these itself.
@@ -88,12 +89,13 @@ def known(version: str) -> frozenset[str]:
 def unknown(values: Mapping[str, Any], version: str) -> list[str]:
     """Paths that helm would be given and no template would read."""
     return sorted(
-        path for path in set(_leaves(values)) if not _is_known(path, version)
+        path for path in set(_leaves(values)) if not is_known(path, version)
     )
 
 
 @functools.cache
-def _is_known(path: str, version: str) -> bool:
+def is_known(path: str, version: str) -> bool:
+    """Whether templates of a version read a path."""
     paths = known(version)
     # A node group has the keys of the defaults.
     default = re.sub(r"^nodeGroups\.", "nodeGroupDefaults.", path)

@@ -13,6 +13,7 @@ from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.chart import renamed
 
 VALUES: dict[str, Any] = {
     "kubernetesVersion": "1.34.2",
@@ -395,6 +396,23 @@ class GroupProfileTest(base.BaseTestCase):
                     _spec("a", "b"), _spec("b"), "profile", again=again
                 ),
             )
+
+    def test_the_path_of_a_newer_chart_is_known(self) -> None:
+        renamed.add_source(self)
+        self.assertEqual(
+            "ovn",
+            applied({"apiServer": {"provider": "ovn"}})["apiServer"][
+                "loadBalancerProvider"
+            ],
+        )
+        error = self.assertRaises(
+            errors.NotConfigured,
+            overlays.apply_to_group,
+            ITEM,
+            {"replicas": 3},
+            "profile gpu",
+        )
+        self.assertIn("profile gpu: machineCount is not", str(error))
 
     def test_a_field_of_the_cluster_is_refused_in_a_group_profile(
         self,

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from oslotest import base
 
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.tests import value_paths
+from magnum_capi_helm.tests.unit.chart import renamed
 from magnum_capi_helm.tests.unit.features import outcome
 from magnum_capi_helm.tests.unit.features import rows
 
@@ -34,6 +37,22 @@ VERSIONS = (
 _LATER = {"0.10.1": {"apiServer.allowedCIDRs"}}
 
 
+def _unknown(version: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each label that a version applies, and what it does not read."""
+    for name, (value, needs) in {
+        "": ("", {}),
+        **rows.merged("CHANGES"),
+    }.items():
+        given = {**needs, name: value} if name else {}
+        given["capi_helm_chart_version"] = version
+        try:
+            wanted = outcome.resolved(given)
+        except errors.InvalidInput:
+            continue
+        told = paths.spelled(values.build(wanted), version)
+        yield name, value_paths.unknown(told, version)
+
+
 class ValuePathsTest(base.BaseTestCase):
     def test_every_version_where_something_changed_is_tried(self) -> None:
         self.assertLessEqual(
@@ -46,21 +65,30 @@ class ValuePathsTest(base.BaseTestCase):
         )
 
     def test_every_label_is_applied_by_every_chart_or_refused(self) -> None:
-        changes = rows.merged("CHANGES")
-        ignored = []
-        for version in VERSIONS:
-            for name, (value, needs) in {"": ("", {}), **changes}.items():
-                given = {**needs, name: value} if name else {}
-                given["capi_helm_chart_version"] = version
-                try:
-                    wanted = outcome.resolved(given)
-                except errors.InvalidInput:
-                    continue
-                told = paths.spelled(values.build(wanted), version)
-                unknown = value_paths.unknown(told, version)
-                if left := set(unknown) - _LATER.get(version, set()):
-                    ignored.append((version, name, sorted(left)))
+        ignored = [
+            (version, name, left)
+            for version in VERSIONS
+            for name, unknown in _unknown(version)
+            if (left := sorted(set(unknown) - _LATER.get(version, set())))
+        ]
         self.assertEqual([], ignored)
+
+    def test_data_of_a_new_chart_name_the_values_that_it_renames(self) -> None:
+        renamed.add_data(self)
+        self.assertEqual(
+            {
+                "addons.reloader.enabled",
+                "apiServer.loadBalancerProvider",
+                "nodeGroups.machineCount",
+            },
+            {path for _, unknown in _unknown("0.28.0") for path in unknown},
+        )
+
+    def test_rows_of_one_source_file_move_the_values(self) -> None:
+        renamed.add_data(self)
+        renamed.add_source(self)
+        self.assertEqual([], [e for _, e in _unknown("0.28.0") if e])
+        self.assertEqual([], [e for _, e in _unknown("0.27.0") if e])
 
     def test_a_value_that_no_chart_knows_is_found(self) -> None:
         self.assertEqual(

@@ -65,7 +65,7 @@ PODS: labels.Label[tuple[str, ...]] = TOPIC.label(
     help="Addresses of the pods. Each node takes at least a /26 with Calico, "
     "and a /24 with Cilium.",
     aliases=("calico_ipv4pool", "cilium_ipv4pool", "flannel_network_cidr"),
-    becomes=("kubeNetwork.pods.cidrBlocks",),
+    becomes=(f"{paths.KUBE_NETWORK}.pods.cidrBlocks",),
 )
 SERVICES: labels.Label[tuple[str, ...]] = TOPIC.label(
     "service_cluster_ip_range",
@@ -73,7 +73,7 @@ SERVICES: labels.Label[tuple[str, ...]] = TOPIC.label(
     ("172.24.0.0/13",),
     details="an example is 10.254.0.0/16",
     help="Addresses of the Kubernetes Services.",
-    becomes=("kubeNetwork.services.cidrBlocks",),
+    becomes=(f"{paths.KUBE_NETWORK}.services.cidrBlocks",),
 )
 
 
@@ -210,8 +210,9 @@ DOMAIN = TOPIC.label(
     "cluster.local",
     details="an example is cluster.local",
     help="DNS domain of the Kubernetes Services.",
-    becomes=("kubeNetwork.serviceDomain",),
+    becomes=(f"{paths.KUBE_NETWORK}.serviceDomain",),
 )
+_PATH = f"{paths.EACH_GROUP}.{paths.NETWORKING}.ports"
 EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = TOPIC.label(
     "extra_network_names",
     label_types.Words(),
@@ -221,7 +222,7 @@ EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = TOPIC.label(
     scope=labels.Scope.NODEGROUP,
     aliases=("extra_network_name",),
     former=("extra_network_name",),
-    becomes=("nodeGroups[].machineNetworking.ports",),
+    becomes=(_PATH,),
     charts=_PORTS,
 )
 EXTRA_PORT_SECURITY = TOPIC.switch(
@@ -231,7 +232,7 @@ EXTRA_PORT_SECURITY = TOPIC.switch(
     "on the ports in the extra networks. Networks without port security need "
     "false.",
     scope=labels.Scope.NODEGROUP,
-    becomes=("nodeGroups[].machineNetworking.ports[].disablePortSecurity",),
+    becomes=(f"{_PATH}[].disablePortSecurity",),
     charts=_PORTS,
 )
 SECURITY_GROUPS: labels.Label[tuple[str, ...]] = TOPIC.label(
@@ -241,7 +242,7 @@ SECURITY_GROUPS: labels.Label[tuple[str, ...]] = TOPIC.label(
     allowed="names or UUIDs of security groups separated by spaces",
     help="Additional security groups on the ports of the workers.",
     scope=labels.Scope.NODEGROUP,
-    becomes=("nodeGroups[].machineNetworking.ports[].securityGroups",),
+    becomes=(f"{_PATH}[].securityGroups",),
     # The port of 0.10.1 has another field.
     charts=(versions.Range(since="0.11.0"),),
 )
@@ -325,7 +326,7 @@ def _group_leaves(
             for ref in group.labels[EXTRA_NETWORKS]
         ),
     ]
-    return {"machineNetworking.ports": ports if ports != [{}] else ()}
+    return {f"{paths.NETWORKING}.ports": ports if ports != [{}] else ()}
 
 
 def _check_ports(cluster: cluster_spec.Cluster) -> None:

@@ -359,7 +359,7 @@ def _check_container_disks(cluster: cluster_spec.Cluster) -> None:
 
 
 CONTAINER_STORAGE.leaves = lambda cluster: topic.below(
-    "controlPlane", _container_leaves(cluster.control_plane)
+    paths.CONTROL_PLANE, _container_leaves(cluster.control_plane)
 )
 CONTAINER_STORAGE.group_leaves = lambda _, group: _container_leaves(group)
 CONTAINER_STORAGE.check = _check_container_disks

@@ -107,7 +107,7 @@ def contents(
     ]
     addons = [*_released(objects)]
     if everything:
-        own = package.values.get("addons") or {}
+        own = package.values.get(paths.ADDONS) or {}
         # The driver has one more than the chart.
         addons += _known({**own, "nfs": storage.NFS_MOUNTER}, package.version)
     # The images of machines are no images of containers.

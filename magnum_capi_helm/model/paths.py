@@ -32,7 +32,6 @@ KEPT = [
     "clusterNetworking.allowAllInClusterTraffic",
     "clusterNetworking.disableExternalNetwork",
     "clusterNetworking.manageSecurityGroups",
-    "kubeNetwork",
 ]
 
 
@@ -115,6 +114,7 @@ _NETWORK = "clusterNetworking.internalNetwork"
 CNI = _kept("addons.cni.type")
 EXTERNAL_NETWORK = _kept("clusterNetworking.externalNetworkId")
 NAME_SERVERS = f"{_NETWORK}.dnsNameservers"
+KUBE_NETWORK = _kept("kubeNetwork")
 NODE_CIDR = _kept(f"{_NETWORK}.nodeCidr")
 NODE_NETWORK = _kept(f"{_NETWORK}.networkFilter")
 NODE_SUBNET = _kept(f"{_NETWORK}.subnetFilter")

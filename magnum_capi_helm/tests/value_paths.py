@@ -9,7 +9,7 @@ listed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 import functools
 import json
 import pathlib
@@ -19,7 +19,7 @@ from typing import Any
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.model import versions
 
-_DATA = pathlib.Path(__file__).with_name("data") / "value_paths.json"
+DATA = pathlib.Path(__file__).with_name("data") / "value_paths.json"
 
 #: Read by templates, missing in values.yaml: path -> versions.
 READ: dict[str, tuple[versions.Range, ...]] = {
@@ -49,8 +49,24 @@ _OPEN = re.compile(
 @functools.cache
 def table() -> dict[str, Any]:
     """The content of the file."""
-    content: dict[str, Any] = json.loads(_DATA.read_text())
+    content: dict[str, Any] = json.loads(DATA.read_text())
     return content
+
+
+def extended(version: str, paths: Collection[str]) -> dict[str, Any]:
+    """Return the content of the file with a newer version.
+
+    :param paths: all that are in its values
+    """
+    content = table()
+    before = set(content["paths"])
+    difference = {
+        "absent": sorted(set(paths) - before),
+        "also": sorted(before.difference(paths)),
+    }
+    older = {content["newest"]: difference, **content["older"]}
+    new = {"newest": version, "paths": sorted(paths), "older": older}
+    return {**content, **new}
 
 
 def chart_versions() -> tuple[str, ...]:

@@ -8,8 +8,6 @@ data of the chart, ``tests/data/value_paths.json``.
 
 from __future__ import annotations
 
-from typing import Any
-
 import fixtures
 from oslotest import base
 
@@ -47,13 +45,8 @@ def add_source(case: base.BaseTestCase) -> None:
 
 def add_data(case: base.BaseTestCase) -> None:
     """Add the chart to the data."""
-    table = value_paths.table()
-    older = {"absent": sorted(_NEW), "also": sorted(_OLD)}
-    new: dict[str, Any] = {
-        "newest": VERSION,
-        "paths": sorted({*table["paths"], *_NEW} - _OLD),
-        "older": {table["newest"]: older, **table["older"]},
-    }
+    read = {*value_paths.table()["paths"], *_NEW} - _OLD
+    new = value_paths.extended(VERSION, read)
     for name, content in (
         ("table", lambda: new),
         ("READ", {**value_paths.READ, **_COUNTS}),

@@ -77,22 +77,33 @@ def entry(
 
 
 def unread(version: str) -> dict[str, list[str]]:
-    """Return what the chart would ignore: path -> labels that change it."""
+    """Return what the newest chart would ignore: path -> who sends it."""
     found: dict[str, list[str]] = {}
-    for name, (value, needs) in {
-        "": ("", {}),
-        **rows.merged("CHANGES"),
-    }.items():
-        given = {**needs, name: value} if name else {}
-        given["capi_helm_chart_version"] = version
+    for sender, sent in (("model/paths.py", _named()), *_samples(version)):
+        told = paths.spelled(sent, version)
+        for path in value_paths.unknown(told, version):
+            found.setdefault(path, []).append(sender)
+    return found
+
+
+def _named() -> paths.Values:
+    """Return values at all paths with a name that the chart before knows."""
+    before = value_paths.chart_versions()[1]
+    named: paths.Values = {}
+    for path in vars(paths).values():
+        if isinstance(path, str) and path in value_paths.known(before):
+            paths.put(named, path, [])
+    return named
+
+
+def _samples(version: str) -> Iterator[tuple[str, paths.Values]]:
+    """Yield the values of a cluster with each label."""
+    for name, (value, needs) in rows.merged("CHANGES").items():
+        given = {**needs, name: value, "capi_helm_chart_version": version}
         try:
-            built = values.build(outcome.resolved(given))
+            yield name, values.build(outcome.resolved(given))
         except errors.InvalidInput:
             continue
-        told = paths.spelled(built, version)
-        for path in value_paths.unknown(told, version):
-            found.setdefault(path, []).append(name or "every cluster")
-    return found
 
 
 def write_paths(package: packages.Package) -> None:
@@ -146,8 +157,9 @@ def main(words: list[str]) -> int:
     write_paths(package)
     write_versions(version, asked.dependencies, asked.kubernetes)
     found = unread(version)
-    for path, names in sorted(found.items()):
-        print(f"{path}: chart {version} does not read it ({', '.join(names)})")
+    for path, (first, *more) in sorted(found.items()):
+        by = f"{first} and {len(more)} labels" if more else first
+        print(f"{path}: chart {version} does not read it ({by})")
     if not found and not asked.without_effects:
         write_effects(version, asked.chart)
     return 1 if found else 0

@@ -51,16 +51,16 @@ class NewChartTest(base.BaseTestCase):
         value_paths.is_known.cache_clear()
 
     def run_tool(self) -> tuple[int, str]:
-        """Run it for chart 0.28.0; return the exit code and the text."""
+        """Run it for the next chart; return the exit code and the text."""
         values: paths.Values = {}
         for path in value_paths.table()["paths"]:
             paths.put(values, path, "any")
         for moved in renamed.MOVED[:2]:
             values = paths.moved(values, moved[0], moved[2])
         paths.put(values, "addons.headlamp.enabled", False)
-        chart = self.folder / "openstack-cluster-0.28.0.tgz"
+        chart = self.folder / f"openstack-cluster-{renamed.VERSION}.tgz"
         chart.write_bytes(
-            fake_chart.package("openstack-cluster", "0.28.0", values)
+            fake_chart.package("openstack-cluster", renamed.VERSION, values)
         )
         (self.folder / "dependencies.json").write_text(
             json.dumps(_DEPENDENCIES)
@@ -96,7 +96,7 @@ class NewChartTest(base.BaseTestCase):
         self.run_tool()
         first = self.written()
         table, entry = first
-        self.assertEqual("0.28.0", table["newest"])
+        self.assertEqual(renamed.VERSION, table["newest"])
         self.assertEqual(
             {
                 "absent": [
@@ -109,11 +109,11 @@ class NewChartTest(base.BaseTestCase):
                     "apiServer.loadBalancerProvider",
                 ],
             },
-            table["older"]["0.27.0"],
+            table["older"][renamed.LAST],
         )
         self.assertEqual(
             {
-                "charts": ["0.28.0"],
+                "charts": [renamed.VERSION],
                 "cluster_api": "1.14.0",
                 "provider": "0.15.0",
                 "addons": "0.13.0",

@@ -16,6 +16,7 @@ from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -105,6 +106,7 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
         )
         made = packages.merged(values.build(cluster), switched_on)
         made = overlays.with_repository(made, self.package.values, REPOSITORY)
+        made = paths.spelled(made, self.package.version)
         return [*self.helm.render("r", "n", str(self.chart), made, hooks=True)]
 
     def foreign(self, objects: list[Any]) -> dict[str, list[str]]:

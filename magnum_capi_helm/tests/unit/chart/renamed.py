@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A chart 0.28.0 that renames three values; one of them is immutable.
+"""The next chart, which renames three values; one of them is immutable.
 
 What a developer changes for it: three rows of :data:`paths.MOVED`, and the
 data of the chart, ``tests/data/value_paths.json``.
@@ -15,7 +15,9 @@ from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.tests import value_paths
 
-VERSION = "0.28.0"
+#: The newest version, and the next one, such as 0.28.0.
+LAST = value_paths.chart_versions()[0]
+VERSION = f"0.{int(LAST.split('.')[1]) + 1}.0"
 _SINCE = versions.Range(since=VERSION)
 
 #: The rows for the source.
@@ -32,7 +34,7 @@ _NEW = {
 }
 #: Charts read them without a default.
 _COUNTS = {
-    "nodeGroups.machineCount": (versions.Range(until="0.27.0"),),
+    "nodeGroups.machineCount": (versions.Range(until=LAST),),
     "nodeGroups.replicas": (_SINCE,),
 }
 

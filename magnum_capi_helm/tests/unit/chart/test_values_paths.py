@@ -81,14 +81,18 @@ class ValuePathsTest(base.BaseTestCase):
                 "apiServer.loadBalancerProvider",
                 "nodeGroups.machineCount",
             },
-            {path for _, unknown in _unknown("0.28.0") for path in unknown},
+            {
+                path
+                for _, unknown in _unknown(renamed.VERSION)
+                for path in unknown
+            },
         )
 
     def test_rows_of_one_source_file_move_the_values(self) -> None:
         renamed.add_data(self)
         renamed.add_source(self)
-        self.assertEqual([], [e for _, e in _unknown("0.28.0") if e])
-        self.assertEqual([], [e for _, e in _unknown("0.27.0") if e])
+        self.assertEqual([], [e for _, e in _unknown(renamed.VERSION) if e])
+        self.assertEqual([], [e for _, e in _unknown(renamed.LAST) if e])
 
     def test_a_value_that_no_chart_knows_is_found(self) -> None:
         self.assertEqual(

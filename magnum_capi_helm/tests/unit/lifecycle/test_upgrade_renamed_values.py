@@ -55,7 +55,7 @@ _FORMER = fake_chart.render
 
 
 class RenamedValuesTest(upgrading.UpgradeTestCase):
-    """A cluster of chart 0.27.0, and a template with chart 0.28.0."""
+    """A cluster of the newest chart, and a template with the next one."""
 
     def setUp(self) -> None:
         base.FlowTestCase.setUp(self)
@@ -91,7 +91,7 @@ class RenamedValuesTest(upgrading.UpgradeTestCase):
         self.upgrade(self.new)
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
-        self.assertEqual("0.28.0", self.helm.upgrades[-1].chart_version)
+        self.assertEqual(renamed.VERSION, self.helm.upgrades[-1].chart_version)
         self.check(_AFTER)
 
     def test_a_resize_keeps_the_paths_of_the_cluster(self) -> None:
@@ -122,7 +122,7 @@ class RenamedValuesTest(upgrading.UpgradeTestCase):
             operations.Operation(self.admin, self.row(), runtime.get())
         )
         self.settle()
-        self.assertEqual("0.27.0", self.helm.upgrades[-1].chart_version)
+        self.assertEqual(renamed.LAST, self.helm.upgrades[-1].chart_version)
         self.check(_BEFORE)
 
 

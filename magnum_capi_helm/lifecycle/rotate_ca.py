@@ -115,11 +115,8 @@ def _check_machines(
     """
     applied = current.desired.values
     cloud = catalogue.Cloud(held.session())
-    machines = (
-        applied,
-        applied.get(paths.CONTROL_PLANE),
-        *current.items.values(),
-    )
+    plane = applied.get(paths.CONTROL_PLANE)
+    machines = (applied, plane, *current.items.values())
     for image in {(each or {}).get(paths.IMAGE_ID) for each in machines}:
         if image:
             cloud.image(image)

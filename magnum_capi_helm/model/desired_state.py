@@ -232,7 +232,7 @@ def from_secret(data: Mapping[str, str], version: str = "") -> DesiredState:
         chart = _chart(more, "chart", head["chart"])
         return DesiredState(
             chart=chart,
-            values=_unpacked(data[_VALUES], chart),
+            values=paths.named(encoding.unpack(data[_VALUES]), chart.version),
             fingerprint=head["fingerprint"],
             since=float(head["since"]),
             labels=head.get("labels"),
@@ -267,9 +267,10 @@ def _before(more: More, data: Mapping[str, str]) -> Before:
     head = encoding.read_plain(data[_BEFORE])
     _known(more, "before", head, _BEFORE_KEYS)
     chart = _chart(more, "before.chart", head["chart"])
+    old = encoding.unpack(data[_BEFORE_VALUES])
     return Before(
         chart=chart,
-        values=_unpacked(data[_BEFORE_VALUES], chart),
+        values=paths.named(old, chart.version),
         labels=head["labels"],
         moves=_moves(more, "before.moves", head["moves"]),
     )
@@ -278,10 +279,6 @@ def _before(more: More, data: Mapping[str, str]) -> Before:
 def _packed(values: paths.Values, chart: cluster_spec.Chart) -> str:
     """Return values at the paths of their chart, as helm's records have."""
     return encoding.pack(paths.spelled(values, chart.version))
-
-
-def _unpacked(text: str, chart: cluster_spec.Chart) -> paths.Values:
-    return paths.named(encoding.unpack(text), chart.version)
 
 
 def _chart(more: More, place: str, content: Any) -> cluster_spec.Chart:

@@ -27,19 +27,6 @@ Values: TypeAlias = dict[str, Any]
 #: A null in the values: helm removes the chart's default.
 NULL = object()
 
-#: Paths that keep their values with every version of the chart.
-KEPT = [
-    "clusterNetworking.allowAllInClusterTraffic",
-    "clusterNetworking.disableExternalNetwork",
-    "clusterNetworking.manageSecurityGroups",
-]
-
-
-def _kept(path: str) -> str:
-    KEPT.append(path)
-    return path
-
-
 # Parts of a cluster.
 ADDONS = "addons"
 CONTROL_PLANE = "controlPlane"
@@ -85,45 +72,71 @@ ANNOTATIONS = "clusterAnnotations"
 API_SERVER = f"{PLANE_KUBEADM}.clusterConfiguration.apiServer"
 CREDENTIALS = "cloudCredentialsSecretName"
 DISTRO = "osDistro"
-ENDPOINT = _kept("controlPlaneEndpoint")
+ENDPOINT = "controlPlaneEndpoint"
 ENCRYPTION = "etcd.encryption"
-# Of all machines at once, with the name of the template: those of groups that
-# keep their image would be replaced.
-METADATA = _kept("machineMetadata")
+# Of all machines at once, with the name of the template: a change replaces
+# those of groups that keep their image.
+METADATA = "machineMetadata"
 KEYPAIR = "machineSSHKeyName"
-PROJECT_PREFIX = _kept("projectPrefix")
+PROJECT_PREFIX = "projectPrefix"
 REGISTRY_AUTH = "registryAuth"
 TRUSTED_CAS = "trustedCAs"
 
-API_BALANCER = _kept("apiServer.enableLoadBalancer")
-API_FIXED_IP = _kept("apiServer.fixedIP")
-API_FLOATING_IP = _kept("apiServer.floatingIP")
-API_HAS_FLOATING_IP = _kept("apiServer.associateFloatingIP")
-API_LB_FLAVOR = _kept("apiServer.loadBalancerFlavor")
-API_LB_NETWORK = _kept("apiServer.loadBalancerNetwork")
-API_LB_PROVIDER = _kept("apiServer.loadBalancerProvider")
-API_LB_ZONE = _kept("apiServer.loadBalancerAvailabilityZone")
-API_PORT = _kept("apiServer.port")
+API_BALANCER = "apiServer.enableLoadBalancer"
+API_FIXED_IP = "apiServer.fixedIP"
+API_FLOATING_IP = "apiServer.floatingIP"
+API_HAS_FLOATING_IP = "apiServer.associateFloatingIP"
+API_LB_FLAVOR = "apiServer.loadBalancerFlavor"
+API_LB_NETWORK = "apiServer.loadBalancerNetwork"
+API_LB_PROVIDER = "apiServer.loadBalancerProvider"
+API_LB_ZONE = "apiServer.loadBalancerAvailabilityZone"
+API_PORT = "apiServer.port"
 # The port of the load balancer and that of the machines are one.
 BIND_OF_FIRST, BIND_OF_OTHERS = (
-    _kept(f"{PLANE_KUBEADM}.{each}.localAPIEndpoint")
+    f"{PLANE_KUBEADM}.{each}.localAPIEndpoint"
     for each in ("initConfiguration", "joinConfiguration.controlPlane")
 )
 
 _NETWORK = "clusterNetworking.internalNetwork"
-CNI = _kept("addons.cni.type")
-EXTERNAL_NETWORK = _kept("clusterNetworking.externalNetworkId")
+CNI = "addons.cni.type"
+EXTERNAL_NETWORK = "clusterNetworking.externalNetworkId"
 NAME_SERVERS = f"{_NETWORK}.dnsNameservers"
-KUBE_NETWORK = _kept("kubeNetwork")
-NODE_CIDR = _kept(f"{_NETWORK}.nodeCidr")
-NODE_NETWORK = _kept(f"{_NETWORK}.networkFilter")
-NODE_SUBNET = _kept(f"{_NETWORK}.subnetFilter")
+KUBE_NETWORK = "kubeNetwork"
+NODE_CIDR = f"{_NETWORK}.nodeCidr"
+NODE_NETWORK = f"{_NETWORK}.networkFilter"
+NODE_SUBNET = f"{_NETWORK}.subnetFilter"
 
 CINDER = "addons.openstack.csiCinder"
 CINDER_CLASS = f"{CINDER}.defaultStorageClass"
 CINDER_CLASSES = f"{CINDER}.additionalStorageClasses"
 CINDER_ENABLED = f"{CINDER}.enabled"
 
+#: Paths that keep their values with every version of the chart.
+KEPT = (
+    "clusterNetworking.allowAllInClusterTraffic",
+    "clusterNetworking.disableExternalNetwork",
+    "clusterNetworking.manageSecurityGroups",
+    BIND_OF_FIRST,
+    BIND_OF_OTHERS,
+    ENDPOINT,
+    METADATA,
+    PROJECT_PREFIX,
+    API_BALANCER,
+    API_FIXED_IP,
+    API_FLOATING_IP,
+    API_HAS_FLOATING_IP,
+    API_LB_FLAVOR,
+    API_LB_NETWORK,
+    API_LB_PROVIDER,
+    API_LB_ZONE,
+    API_PORT,
+    CNI,
+    EXTERNAL_NETWORK,
+    KUBE_NETWORK,
+    NODE_CIDR,
+    NODE_NETWORK,
+    NODE_SUBNET,
+)
 
 _UP_TO_0_10 = versions.Range(until="0.10.1")
 #: The differences between generations of charts: path in this module, charts

@@ -51,7 +51,7 @@ from magnum_capi_helm.model import delivery_record
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 
 LOG = log.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class AwayError(NotDeliveredError):
 _QUIET = (errors.Conflict, errors.Frozen, errors.ManagementUnreachable)
 
 
-def deliver(operation: operations.Operation) -> None:
+def deliver(operation: cluster_operation.Operation) -> None:
     """Deliver the kubeconfig of a cluster if it is due; raise nothing.
 
     The server delays the poll by 10 seconds at most.
@@ -114,7 +114,9 @@ def _is_ready(row: Any) -> bool:
     )
 
 
-def _try(operation: operations.Operation, receiver: runtime.Receiver) -> None:
+def _try(
+    operation: cluster_operation.Operation, receiver: runtime.Receiver
+) -> None:
     """Look at a kubeconfig, and send it if need be; log a problem once."""
     rt, scope = operation.runtime, operation.scope
     of_all, problem, uuid = "", "", operation.cluster.uuid
@@ -145,7 +147,9 @@ def _try(operation: operations.Operation, receiver: runtime.Receiver) -> None:
         LOG.warning("Cluster %s is not delivered: %s", uuid, problem)
 
 
-def _look(operation: operations.Operation, settings: conf.Delivery) -> float:
+def _look(
+    operation: cluster_operation.Operation, settings: conf.Delivery
+) -> float:
     """Send the kubeconfig if the record says so.
 
     :returns: seconds until the next look
@@ -184,7 +188,7 @@ def _look(operation: operations.Operation, settings: conf.Delivery) -> float:
 
 
 def _send(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     settings: conf.Delivery,
     stored: client.Object | None,
     claimed: delivery_record.Record,
@@ -211,7 +215,7 @@ def _send(
 
 @call.without_lease("the API server compares the record")
 def _write(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     stored: client.Object | None,
     record: delivery_record.Record,
 ) -> client.Object:

@@ -22,7 +22,7 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import magnum_errors
 
 if TYPE_CHECKING:
-    from magnum_capi_helm.operations import operation as operations
+    from magnum_capi_helm.operations import cluster_operation
 
 _NO_ROLLBACK = (
     f"rollback=true is not supported by the driver {names.DRIVER}: a failed "
@@ -219,20 +219,20 @@ def _asked(
 @contextlib.contextmanager
 def _request(
     action: str, context: Any, cluster: Any, *, answer: bool = False
-) -> Iterator[operations.Operation]:
+) -> Iterator[cluster_operation.Operation]:
     """Make the operation of a request that :func:`_asked` handles."""
     from magnum_capi_helm.management_clusters import registry
-    from magnum_capi_helm.operations import operation
+    from magnum_capi_helm.operations import cluster_operation
 
     with _asked(action, context, cluster, answer=answer):
         rt = registry.runtime_of(cluster)
-        yield operation.Operation(context, cluster, rt)
+        yield cluster_operation.Operation(context, cluster, rt)
 
 
 @contextlib.contextmanager
 def _for_group(
     action: str, context: Any, cluster: Any, nodegroup: Any
-) -> Iterator[operations.Operation]:
+) -> Iterator[cluster_operation.Operation]:
     """Handle a request about a nodegroup as :func:`_request` does.
 
     After a refusal Magnum's handler saves the cluster as failed, without a

@@ -456,7 +456,7 @@ def living(
     return dataclasses.replace(
         cluster,
         cni=cni if cni in networking.CNIS else cluster.cni,
-        labels=labels.Values(lasting).over(cluster.labels),
+        labels=labels.Values(lasting).overriding(cluster.labels),
         network=_network(cluster.network, old),
         api=api,
     )

@@ -27,8 +27,8 @@ from magnum_capi_helm.model import names
 
 if TYPE_CHECKING:
     from magnum_capi_helm.model import call
-    from magnum_capi_helm.operations import operation as operations
-    from magnum_capi_helm.operations import release as releases
+    from magnum_capi_helm.operations import cluster_operation
+    from magnum_capi_helm.operations import cluster_release
 
 #: Header and lines, as cliff takes them.
 Table: TypeAlias = tuple[tuple[str, ...], Sequence[tuple[object, ...]]]
@@ -262,25 +262,25 @@ def find_cluster(ref: str) -> Any:
     return row
 
 
-def release(row: Any) -> releases.Release:
+def release(row: Any) -> cluster_release.Release:
     """Return a cluster's release, to look at; nothing is written."""
     from magnum_capi_helm.management_clusters import registry
-    from magnum_capi_helm.operations import release as releases
+    from magnum_capi_helm.operations import cluster_release
 
-    return releases.Release(None, row, registry.find_runtime(row))
+    return cluster_release.Release(None, row, registry.find_runtime(row))
 
 
-def operation(row: Any) -> operations.Operation:
+def operation(row: Any) -> cluster_operation.Operation:
     """Return an operation of the operator on a cluster.
 
     Its management cluster has to be the recorded one.
     """
     from magnum_capi_helm.database import rows
     from magnum_capi_helm.management_clusters import registry
-    from magnum_capi_helm.operations import operation as operations
+    from magnum_capi_helm.operations import cluster_operation
 
     rt = registry.verified_runtime(row)
-    return operations.Operation(rows.everywhere(), row, rt)
+    return cluster_operation.Operation(rows.everywhere(), row, rt)
 
 
 def of_this_driver(template: Any) -> bool:

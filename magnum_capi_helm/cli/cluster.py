@@ -18,7 +18,7 @@ from magnum_capi_helm.model import errors
 if TYPE_CHECKING:
     from magnum_capi_helm.credentials import cloud_secret
     from magnum_capi_helm.lifecycle import rollout as rollouts
-    from magnum_capi_helm.operations import operation as operations
+    from magnum_capi_helm.operations import cluster_operation
 
 
 class Rollback(base.Lister):
@@ -162,7 +162,7 @@ class Credentials(batch.Batch):
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
         """Return the replacement of a cluster's credential, if it is due."""
         from magnum_capi_helm.credentials import rotation
-        from magnum_capi_helm.operations import operation as operations
+        from magnum_capi_helm.operations import cluster_operation
 
         if not row.stack_id:
             return batch.Change()
@@ -177,7 +177,7 @@ class Credentials(batch.Batch):
                 outdated = any(each < before for each in old)
                 return _plan_revocation(operation, parsed_args, outdated)
         context = self._logins.context(row.project_id)
-        requested = operations.Operation(context, row, rt)
+        requested = cluster_operation.Operation(context, row, rt)
         revoke = parsed_args.revoke_at_once
         return batch.Change(
             rotation.describe(requested),
@@ -187,7 +187,7 @@ class Credentials(batch.Batch):
 
 
 def _plan_revocation(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     parsed_args: argparse.Namespace,
     outdated: bool,
 ) -> batch.Change:

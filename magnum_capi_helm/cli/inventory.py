@@ -145,7 +145,7 @@ def _releases(
     rt: runtime.Runtime,
     ours: Collection[comparison.Scope],
     where: Sequence[str | None],
-) -> dict[comparison.Scope, comparison.Release]:
+) -> dict[comparison.Scope, comparison.ReleaseObjects]:
     """Return the releases in this cloud's namespaces.
 
     :param where: namespaces; None: all of them
@@ -167,7 +167,7 @@ def _releases(
     unknown = {namespace for namespace, _ in scopes.difference(ours)}
     elsewhere = {each for each in unknown if _is_another_regions(rt, each)}
     return {
-        scope: comparison.Release(
+        scope: comparison.ReleaseObjects(
             clusters.get(scope), _newest(records.get(scope, ()))
         )
         for scope in scopes

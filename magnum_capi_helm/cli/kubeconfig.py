@@ -49,10 +49,10 @@ def _read(row: Any) -> str:
     from magnum_capi_helm.kubernetes import kubeconfig
     from magnum_capi_helm.kubernetes import location
     from magnum_capi_helm.management_clusters import registry
-    from magnum_capi_helm.operations import operation
+    from magnum_capi_helm.operations import cluster_operation
 
     if not row.stack_id:
-        raise errors.NotSupported(operation.NO_RELEASE)
+        raise errors.NotSupported(cluster_operation.NO_RELEASE)
     rt = registry.find_runtime(row)
     namespace, release = location.scope_of(row)
     name = names.kubeconfig(release)

@@ -20,7 +20,7 @@ from magnum_capi_helm.model import errors
 if TYPE_CHECKING:
     from magnum_capi_helm.chart import diff
     from magnum_capi_helm.model import desired_state
-    from magnum_capi_helm.operations import release as releases
+    from magnum_capi_helm.operations import cluster_release
 
 #: ``diff`` names so many paths of one object, and counts the others.
 _PATHS = 4
@@ -47,7 +47,7 @@ class _Preview(base.Command):
 
     def preview(
         self, parsed_args: argparse.Namespace
-    ) -> tuple[releases.Release, desired_state.DesiredState]:
+    ) -> tuple[cluster_release.Release, desired_state.DesiredState]:
         """Return the chosen cluster's release and its desired state."""
         from magnum_capi_helm import runtime
         from magnum_capi_helm.lifecycle import preview

@@ -36,7 +36,7 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.resolve import operator_files
 
 LOG = log.getLogger(__name__)
@@ -241,7 +241,7 @@ def prove(login: credential_secret.Login, project_id: str) -> None:
 # Deletion, as Magnum's service user
 
 
-def delete_all(operation: operations.Operation) -> None:
+def delete_all(operation: cluster_operation.Operation) -> None:
     """Delete all credentials of a cluster.
 
     :raises CloudError: Keystone refused; a credential is still there

@@ -41,7 +41,7 @@ from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import view
@@ -132,7 +132,7 @@ def with_access(clouds: dict[str, Any], access: CloudAccess) -> str:
 
 
 def create(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     row: rows.Cluster,
     owner: application_credential.Owner,
     access: CloudAccess,
@@ -174,7 +174,7 @@ def create(
 
 
 def _secret(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     owner: application_credential.Owner,
     annotations: dict[str, str],
 ) -> client.Object:
@@ -261,7 +261,7 @@ def plan_refresh(
 
 
 def refresh(
-    operation: operations.Operation, access: CloudAccess, keep_old: bool
+    operation: cluster_operation.Operation, access: CloudAccess, keep_old: bool
 ) -> None:
     """Write the update that :func:`plan_refresh` describes, under the Lease.
 
@@ -287,7 +287,7 @@ def pending_deployment(rt: runtime.Runtime, scope: location.Scope) -> str:
     return "addon cloud-config: still to be deployed with the new data"
 
 
-def outdated_nodes(operation: operations.Operation) -> str:
+def outdated_nodes(operation: cluster_operation.Operation) -> str:
     """Return whether a cluster needs an upgrade for new CAs; empty: no.
 
     A refresh leaves the CAs of machines alone: others would replace them all.

@@ -19,7 +19,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 
 #: In the Secret of the desired state.
 KEY = "keypair.json"
@@ -50,7 +50,9 @@ def to_secret(keypair: cluster_spec.Keypair | None) -> dict[str, str]:
     return {KEY: encoding.plain(dataclasses.asdict(keypair))}
 
 
-def _stored(operation: operations.Operation) -> cluster_spec.Keypair | None:
+def _stored(
+    operation: cluster_operation.Operation,
+) -> cluster_spec.Keypair | None:
     """Return the stored keypair; clusters of 1.4.0 have none.
 
     :raises ManagementError: it can't be read
@@ -72,7 +74,9 @@ def _stored(operation: operations.Operation) -> cluster_spec.Keypair | None:
 
 
 def to_import(
-    operation: operations.Operation, cloud: catalogue.Cloud, user_id: str
+    operation: cluster_operation.Operation,
+    cloud: catalogue.Cloud,
+    user_id: str,
 ) -> cluster_spec.Keypair | None:
     """Return the keypair that has to be imported for a new owner, if any.
 

@@ -45,8 +45,8 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import replacement
 
 LOG = log.getLogger(__name__)
@@ -70,7 +70,7 @@ class Plan:
 
 
 def rotate(
-    operation: operations.Operation, *, allow_deleting: bool = False
+    operation: cluster_operation.Operation, *, allow_deleting: bool = False
 ) -> None:
     """Give a cluster a credential of the user who asks.
 
@@ -101,7 +101,7 @@ def rotate(
     )
 
 
-def check(operation: operations.Operation) -> Plan:
+def check(operation: cluster_operation.Operation) -> Plan:
     """Check a rotation; write nothing.
 
     :raises CapiHelmError: the user can't get a credential for the cluster
@@ -163,7 +163,7 @@ def _begin_update(held: holding.Held) -> None:
         rt.management.patch(kinds.CLUSTER, *scope, patch)
 
 
-def describe(operation: operations.Operation) -> str:
+def describe(operation: cluster_operation.Operation) -> str:
     """Return the effect of a replacement by an operator; write nothing.
 
     :param operation: with the context of the new owner
@@ -218,7 +218,7 @@ def dates(
     return max(used), old
 
 
-def pending(operation: operations.Operation, *, revoke: bool) -> str:
+def pending(operation: cluster_operation.Operation, *, revoke: bool) -> str:
     """Return which step of a rotation is still to come; empty: none.
 
     A deletion deletes all credentials at its end, and may have removed the

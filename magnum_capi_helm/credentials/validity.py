@@ -31,7 +31,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import health
 
 LOG = log.getLogger(__name__)
@@ -205,7 +205,7 @@ def can_rotate(status: str) -> bool:
 
 
 def deletion_problem(
-    operation: operations.Operation, progress: Hashable
+    operation: cluster_operation.Operation, progress: Hashable
 ) -> str:
     """Return why a deletion that makes no progress cannot log in.
 

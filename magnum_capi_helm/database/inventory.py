@@ -59,7 +59,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
-class Release:
+class ReleaseObjects:
     """The objects of one release on a management cluster.
 
     :param cluster: its Cluster, of which the metadata is enough
@@ -91,7 +91,9 @@ class ManagementCluster:
 
     name: str
     identity: str
-    releases: Mapping[Scope, Release] = dataclasses.field(default_factory=dict)
+    releases: Mapping[Scope, ReleaseObjects] = dataclasses.field(
+        default_factory=dict
+    )
     error: str = ""
 
     @property
@@ -185,7 +187,9 @@ def _location_of(
 
 
 def _line(row: Row, location: ManagementCluster | None) -> Line:
-    release = (location and location.releases.get(row.scope)) or Release()
+    release = (
+        location and location.releases.get(row.scope)
+    ) or ReleaseObjects()
     return Line(
         row.name,
         row.uuid,
@@ -215,7 +219,7 @@ def _state(row: Row, location: ManagementCluster | None) -> str:
     return f"drift: {why}" if why else OK
 
 
-def _difference(row: Row, release: Release) -> str:
+def _difference(row: Row, release: ReleaseObjects) -> str:
     """Return why a release is not what its row wants, or ""."""
     if release.newest is None:
         return "there is a Cluster, but no helm release"

@@ -247,7 +247,7 @@ def is_given(settings: labels.Values, label: labels.Label[Any]) -> bool:
     setting = settings.given(label)
     return (
         setting is not None
-        and not settings.lasts(label)
+        and not settings.is_fixed(label)
         and bool(setting[1].strip())
     )
 

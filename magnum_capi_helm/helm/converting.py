@@ -74,7 +74,10 @@ class Converter:
                 yield each
 
     def migrate(
-        self, old: helm_records.Release, release: str, labels: dict[str, str]
+        self,
+        old: helm_records.RevisionContent,
+        release: str,
+        labels: dict[str, str],
     ) -> bool:
         """Write served API versions into the record of a revision.
 

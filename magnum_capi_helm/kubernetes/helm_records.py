@@ -40,7 +40,7 @@ _REWRITTEN = "magnum.openstack.org/rewritten"
 
 
 @dataclasses.dataclass(frozen=True)
-class Release:
+class RevisionContent:
     """A revision of a release with its content.
 
     :param values: the values that helm got, as :mod:`paths` names them
@@ -113,7 +113,7 @@ def _revision(record: client.Object) -> view.Revision:
 
 def read(
     management: client.Client, namespace: str, release: str, version: int
-) -> Release | None:
+) -> RevisionContent | None:
     """Return a revision with its content, or None when it is gone.
 
     :raises HelmError: the record can't be read
@@ -122,7 +122,7 @@ def read(
     return None if record is None else opened(record)
 
 
-def opened(record: client.Object) -> Release:
+def opened(record: client.Object) -> RevisionContent:
     """Return the revision that a record contains.
 
     :raises HelmError: the record can't be read
@@ -132,7 +132,7 @@ def opened(record: client.Object) -> Release:
         metadata = body["chart"]["metadata"]
         version = str(metadata["version"])
         manifest = body.get("manifest") or ""
-        return Release(
+        return RevisionContent(
             version=int(body["version"]),
             status=str(body["info"]["status"]),
             chart_name=str(metadata["name"]),
@@ -152,7 +152,7 @@ def opened(record: client.Object) -> Release:
 
 
 def save_original(
-    management: client.Client, old: Release, labels: Mapping[str, str]
+    management: client.Client, old: RevisionContent, labels: Mapping[str, str]
 ) -> None:
     """Save a record in a Secret, as long as the cluster lives.
 
@@ -171,7 +171,10 @@ def save_original(
 
 
 def rewrite(
-    management: client.Client, old: Release, manifest: str, note: object
+    management: client.Client,
+    old: RevisionContent,
+    manifest: str,
+    note: object,
 ) -> None:
     """Replace the manifest in a record that has not changed since.
 

@@ -26,10 +26,10 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import nodegroup as nodegroup_status
@@ -39,7 +39,7 @@ LOG = log.getLogger(__name__)
 
 
 def chosen(
-    cluster: rows.Cluster, observed: releases.Observed
+    cluster: rows.Cluster, observed: cluster_release.Observed
 ) -> dict[str, int]:
     """Return counts to write, by the UUIDs of the groups.
 
@@ -68,7 +68,7 @@ def chosen(
     return new if fingerprint is None or fingerprint in applied else {}
 
 
-def stopped_reason(operation: operations.Operation) -> str | None:
+def stopped_reason(operation: cluster_operation.Operation) -> str | None:
     """Return why the autoscaler does not run; None: unknown."""
     text = "Nothing is known of the autoscaler of cluster %s: %s"
     name, deployment = names.autoscaler(operation.release), None
@@ -79,7 +79,7 @@ def stopped_reason(operation: operations.Operation) -> str | None:
     return health.stopped_reason(deployment) if answered else None
 
 
-def follow(operation: operations.Operation) -> None:
+def follow(operation: cluster_operation.Operation) -> None:
     """Write the live counts into the rows, under the Lease.
 
     :raises CapiHelmError: they could not be read or written
@@ -90,7 +90,7 @@ def follow(operation: operations.Operation) -> None:
             save(held, held.observe())
 
 
-def save(held: holding.Held, observed: releases.Observed) -> None:
+def save(held: holding.Held, observed: cluster_release.Observed) -> None:
     """Write the live counts.
 
     :param observed: objects that were read under the Lease
@@ -107,7 +107,7 @@ def save(held: holding.Held, observed: releases.Observed) -> None:
 
 def _stamp(
     held: holding.Held,
-    observed: releases.Observed,
+    observed: cluster_release.Observed,
     counts: Mapping[str, int],
 ) -> bool:
     """Give desired state and release the fingerprint of the rows to come.

@@ -37,8 +37,8 @@ from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import channels
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import health
 
@@ -71,7 +71,7 @@ def templates(of_driver: Callable[[Any], bool]) -> list[channels.Template]:
     return chosen
 
 
-def present(release: releases.Release) -> channels.Template | None:
+def present(release: cluster_release.Release) -> channels.Template | None:
     """Return a cluster's template, with its own channel and version.
 
     :returns: None: it is in no channel, or nothing was made for it
@@ -87,7 +87,9 @@ def present(release: releases.Release) -> channels.Template | None:
     return channels.Template(row.cluster_template, channel, version)
 
 
-def check(release: releases.Release, template: str) -> tuple[diff.Change, ...]:
+def check(
+    release: cluster_release.Release, template: str
+) -> tuple[diff.Change, ...]:
     """Return the changes of objects that an upgrade makes; write nothing.
 
     :param template: UUID of the new template
@@ -107,7 +109,7 @@ def check(release: releases.Release, template: str) -> tuple[diff.Change, ...]:
         return release_change.compare(release, new).changes
 
 
-def begin(operation: operations.Operation, template: str) -> None:
+def begin(operation: cluster_operation.Operation, template: str) -> None:
     """Ask Magnum to upgrade a cluster; return when it has accepted.
 
     The policy ``cluster:upgrade_all_projects`` has to allow Magnum's service
@@ -130,7 +132,7 @@ def begin(operation: operations.Operation, template: str) -> None:
             raise
 
 
-def pending(operation: operations.Operation, template: str) -> str:
+def pending(operation: cluster_operation.Operation, template: str) -> str:
     """Return why an upgrade has not ended; empty: it has.
 
     :raises CapiHelmError: it failed, or the cluster has another template

@@ -46,9 +46,9 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import quota
@@ -83,7 +83,7 @@ def create(context: Any, cluster: rows.Cluster) -> None:
     :raises CapiHelmError: the request was refused; nothing was written
     """
     rt = cluster_placement.choose(cluster)
-    operation = operations.Operation(context, cluster, rt)
+    operation = cluster_operation.Operation(context, cluster, rt)
     acquired = rt.create_slots.acquire(timeout=_PATIENCE)
     try:
         plan = _plan(operation)
@@ -98,14 +98,14 @@ def create(context: Any, cluster: rows.Cluster) -> None:
     with (
         # The status says so, and it goes on in its turn.
         contextlib.suppress(errors.NoTurn),
-        operation.queued(operations.Operation.lock_and_apply),
+        operation.queued(cluster_operation.Operation.lock_and_apply),
         operation.lock(new=True) as held,
     ):
         if _claim(held, plan) and _make(held, plan):
             LOG.info("created release %s", operation.release)
 
 
-def _plan(operation: operations.Operation) -> _Plan:
+def _plan(operation: cluster_operation.Operation) -> _Plan:
     """Check all that can be refused.
 
     Keys are decrypted and the management cluster is asked while the cloud
@@ -205,7 +205,7 @@ def _prepare(held: holding.Held, plan: _Plan) -> desired_state.DesiredState:
             ),
         ]
         if etcd.needs_key(plan.values):
-            releases.ensure_etcd_key(management, *scope, labels)
+            cluster_release.ensure_etcd_key(management, *scope, labels)
         cluster = plan.cluster
         machines = (cluster.control_plane, *cluster.node_groups)
         ids = held.make_server_groups(

@@ -52,10 +52,10 @@ from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import machine as machine_status
@@ -86,18 +86,18 @@ def begin(context: Any, cluster: rows.Cluster) -> None:
     text = "Deletion of cluster %s goes on with the polls: %s"
     with magnum_errors.logged(LOG, text, cluster.uuid):
         rt = registry.runtime_of(cluster)
-        operation = operations.Operation(context, cluster, rt)
+        operation = cluster_operation.Operation(context, cluster, rt)
         operation.run(_begin, "Deletion")
 
 
-def _begin(operation: operations.Operation) -> None:
+def _begin(operation: cluster_operation.Operation) -> None:
     _verify_location(operation)
     operation.runtime.maintenance.check()
     operation.runtime.leases.mark_deleted(*operation.scope)
     _uninstall_under_lease(operation)
 
 
-def step(operation: operations.Operation) -> str:
+def step(operation: cluster_operation.Operation) -> str:
     """Take the next step of a deletion.
 
     Every conductor polls. One that comes after another has finished finds
@@ -118,7 +118,7 @@ def step(operation: operations.Operation) -> str:
         return _step(operation)
 
 
-def _step(operation: operations.Operation) -> str:
+def _step(operation: cluster_operation.Operation) -> str:
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
     verified = _verify_location(operation)
     rt.maintenance.check()
@@ -149,7 +149,7 @@ def _step(operation: operations.Operation) -> str:
     return ""
 
 
-def _forget_interrupted(operation: operations.Operation) -> None:
+def _forget_interrupted(operation: cluster_operation.Operation) -> None:
     """Delete certificates, and the Lease of a create without ``stack_id``.
 
     It made nothing else, on any management cluster. A conductor that still
@@ -170,7 +170,7 @@ def _forget_interrupted(operation: operations.Operation) -> None:
         LOG.debug("Its Lease may stay: %s", error)
 
 
-def _verify_location(operation: operations.Operation) -> bool:
+def _verify_location(operation: cluster_operation.Operation) -> bool:
     """Return whether this is the cluster's management cluster, if recorded.
 
     :raises MissingError: all objects were removed by others
@@ -190,7 +190,9 @@ def _verify_location(operation: operations.Operation) -> bool:
         return True
 
 
-def _check_traces(operation: operations.Operation, verified: bool) -> None:
+def _check_traces(
+    operation: cluster_operation.Operation, verified: bool
+) -> None:
     """Refuse to delete a living cluster that left no trace.
 
     A create makes Lease and Secrets before helm runs. A management cluster
@@ -215,7 +217,9 @@ def _check_traces(operation: operations.Operation, verified: bool) -> None:
 
 
 @contextlib.contextmanager
-def _marked_lease(operation: operations.Operation) -> Iterator[holding.Held]:
+def _marked_lease(
+    operation: cluster_operation.Operation,
+) -> Iterator[holding.Held]:
     """Hold the Lease, marked; create it if only other objects are left."""
     leases, scope = operation.runtime.leases, operation.scope
     with operation.lock(new=leases.read(*scope) is None) as held:
@@ -226,7 +230,7 @@ def _marked_lease(operation: operations.Operation) -> Iterator[holding.Held]:
 
 @call.without_lease("without a namespace there is no Lease")
 def _delete_without_namespace(
-    operation: operations.Operation, verified: bool
+    operation: cluster_operation.Operation, verified: bool
 ) -> None:
     """Delete the credentials of a cluster whose namespace is gone.
 
@@ -250,7 +254,7 @@ def _delete_without_namespace(
     application_credential.delete_all(operation)
 
 
-def _uninstall_under_lease(operation: operations.Operation) -> None:
+def _uninstall_under_lease(operation: cluster_operation.Operation) -> None:
     with _marked_lease(operation) as held:
         _uninstall(held)
 
@@ -264,7 +268,7 @@ def _uninstall(held: holding.Held) -> None:
         apply.uninstall(held)
 
 
-def _remove(operation: operations.Operation) -> str:
+def _remove(operation: cluster_operation.Operation) -> str:
     """Remove all but release and Secrets; return the objects still there."""
     capi_cluster = operation.get(kinds.CLUSTER)
     if capi_cluster is None:
@@ -296,7 +300,7 @@ def _joined(*texts: str) -> str:
 
 
 def _remove_machines(
-    operation: operations.Operation, capi_cluster: client.Object
+    operation: cluster_operation.Operation, capi_cluster: client.Object
 ) -> str:
     """Return the machines that Cluster API still has to delete."""
     rt, scope = operation.runtime, operation.scope
@@ -315,7 +319,7 @@ def _remove_machines(
     return _joined(waiting, problem)
 
 
-def _network_problem(operation: operations.Operation) -> str:
+def _network_problem(operation: cluster_operation.Operation) -> str:
     """Return why the network is still there, or an empty string."""
     openstack_cluster = operation.get(kinds.OPENSTACK_CLUSTER)
     objects = view.View(operation.release, infrastructure=openstack_cluster)
@@ -327,7 +331,7 @@ def _network_problem(operation: operations.Operation) -> str:
     return reason
 
 
-def _remove_secrets(operation: operations.Operation) -> None:
+def _remove_secrets(operation: cluster_operation.Operation) -> None:
     rt, scope = operation.runtime, operation.scope
     application_credential.delete_all(operation)
     last = names.credentials(scope[1])
@@ -340,7 +344,7 @@ def _remove_secrets(operation: operations.Operation) -> None:
 
 
 def _clean(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
 ) -> tuple[str, str]:
     """Delete cloud resources, once no machine is left.
 
@@ -361,7 +365,7 @@ def _clean(
     return _joined(outcome.remaining or _UNKNOWN, outcome.reasons), ""
 
 
-def _is_driver_responsible(operation: operations.Operation) -> bool:
+def _is_driver_responsible(operation: cluster_operation.Operation) -> bool:
     """Return whether the driver cleans up, and not the janitor."""
     chosen = conf.CONF.capi_helm.cleanup
     if chosen != AUTO:
@@ -370,7 +374,7 @@ def _is_driver_responsible(operation: operations.Operation) -> bool:
     return not infrastructure.has_janitor(provider)
 
 
-def _sweep(operation: operations.Operation) -> leftovers.Outcome:
+def _sweep(operation: cluster_operation.Operation) -> leftovers.Outcome:
     try:
         session = sessions.project_session(
             operation.runtime.management, operation.scope
@@ -390,7 +394,7 @@ def _sweep(operation: operations.Operation) -> leftovers.Outcome:
         return leftovers.Outcome(problems={everything: str(error)})
 
 
-def _instruct_janitor(operation: releases.Release) -> None:
+def _instruct_janitor(operation: cluster_release.Release) -> None:
     """Tell the janitor the user's policy, before the cluster is deleted.
 
     Its own default is to delete volumes.
@@ -401,7 +405,7 @@ def _instruct_janitor(operation: releases.Release) -> None:
         operation.annotate(kinds.OPENSTACK_CLUSTER, operation.release, note)
 
 
-def _nothing_left(operation: operations.Operation) -> bool:
+def _nothing_left(operation: cluster_operation.Operation) -> bool:
     """Return whether Lease, release and Secrets are all gone."""
     return (
         operation.runtime.leases.read(*operation.scope) is None
@@ -411,7 +415,7 @@ def _nothing_left(operation: operations.Operation) -> bool:
     )
 
 
-def _secrets(operation: operations.Operation) -> list[str]:
+def _secrets(operation: cluster_operation.Operation) -> list[str]:
     """Return the names of the Secrets that the driver made for a cluster."""
     selector = f"{location.CLUSTER_UUID}={operation.cluster.uuid}"
     objects = operation.runtime.management.list(
@@ -420,7 +424,7 @@ def _secrets(operation: operations.Operation) -> list[str]:
     return list(map(view.name_of, objects))
 
 
-def _delete_kept(operation: operations.Operation) -> str:
+def _delete_kept(operation: cluster_operation.Operation) -> str:
     """Delete objects that neither helm nor an owner reference removed.
 
     :returns: the objects that are still there, in words
@@ -437,7 +441,7 @@ def _delete_kept(operation: operations.Operation) -> str:
 
 
 def _kept(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
 ) -> Iterator[tuple[kinds.Kind, client.Object]]:
     """Yield the objects of chart and Cluster API without the Cluster."""
     namespace, release = operation.scope

@@ -16,7 +16,7 @@ from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import openstack_resources
 from magnum_capi_helm.status import tree
@@ -37,10 +37,10 @@ def describe(given: rows.Cluster) -> tree.Branch | None:
         reason = str(row.status_reason or "nothing was made for it")
         return _root(row, reason)
     runtime = registry.find_runtime(row)
-    return _read(operations.Operation(context, row, runtime))
+    return _read(cluster_operation.Operation(context, row, runtime))
 
 
-def _read(operation: operations.Operation) -> tree.Branch:
+def _read(operation: cluster_operation.Operation) -> tree.Branch:
     runtime, row = operation.runtime, operation.cluster
     namespace, release = scope = operation.scope
     snapshot = runtime.snapshots.read(scope)
@@ -76,7 +76,7 @@ def _root(
     return tree.Branch("cluster", name, state, note, told, tuple(parts))
 
 
-def _credential_error(operation: operations.Operation) -> str | None:
+def _credential_error(operation: cluster_operation.Operation) -> str | None:
     """Return why the credential does not work; None: unknown."""
     scope, row = operation.scope, operation.cluster
     secret = credential_secret.read(operation.runtime.management, scope)
@@ -97,7 +97,7 @@ def _reason(row: rows.Cluster, verdict: cluster_status.Verdict) -> str:
     return verdict.reason
 
 
-def _lease_holder(operation: operations.Operation) -> str:
+def _lease_holder(operation: cluster_operation.Operation) -> str:
     """Return the holder of the Lease, without the time of each renewal."""
     obj = operation.runtime.leases.read(*operation.scope)
     if obj is None:

@@ -43,10 +43,10 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import quota
@@ -69,7 +69,9 @@ _FIELDS = ("min_node_count", "max_node_count", "node_labels", "node_taints")
 _BOUNDS = (*paths.AUTOSCALED, paths.COUNT)
 
 
-def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
+def create(
+    operation: cluster_operation.Operation, nodegroup: rows.NodeGroup
+) -> None:
     """Make a new group.
 
     :param nodegroup: Magnum's row, saved without a ``stack_id``
@@ -96,7 +98,7 @@ def create(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
 
 
 def _store_item(
-    operation: operations.Operation, nodegroup: rows.NodeGroup
+    operation: cluster_operation.Operation, nodegroup: rows.NodeGroup
 ) -> None:
     """Store the values of a new group, after all that could refuse it.
 
@@ -118,7 +120,9 @@ def _store_item(
             return
 
 
-def update(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
+def update(
+    operation: cluster_operation.Operation, nodegroup: rows.NodeGroup
+) -> None:
     """Apply the bounds, labels and taints of a group.
 
     :param nodegroup: with the new fields, not saved
@@ -147,7 +151,9 @@ def update(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
     operation.run(_apply, _CHANGE)
 
 
-def delete(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
+def delete(
+    operation: cluster_operation.Operation, nodegroup: rows.NodeGroup
+) -> None:
     """Begin to delete a group; its row goes when its machines are gone.
 
     :raises NotSupported: it is a default group, or machines of other groups
@@ -177,14 +183,14 @@ def delete(operation: operations.Operation, nodegroup: rows.NodeGroup) -> None:
     status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     operation.start_update()
 
-    def work(current: operations.Operation) -> None:
+    def work(current: cluster_operation.Operation) -> None:
         _store_deletion(current, uuid)
         _apply(current)
 
     operation.run(work, _CHANGE)
 
 
-def _cluster_is_deleted(operation: operations.Operation) -> bool:
+def _cluster_is_deleted(operation: cluster_operation.Operation) -> bool:
     """Return whether the whole cluster is being deleted.
 
     Its own row does not say so: Magnum's handlers of nodegroups write
@@ -218,7 +224,7 @@ def _restore(nodegroup: rows.NodeGroup, saved: rows.NodeGroup) -> None:
 
 
 def _store_change(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     nodegroup: rows.NodeGroup,
     saved: rows.NodeGroup,
 ) -> None:
@@ -240,7 +246,7 @@ def _store_change(
         operation.patch_stored({key: encoding.plain(change)})
 
 
-def _store_deletion(operation: operations.Operation, uuid: str) -> None:
+def _store_deletion(operation: cluster_operation.Operation, uuid: str) -> None:
     """Store that a group is deleted, whatever Magnum writes into its row."""
     identity.check_present(operation.runtime, operation.scope)
     operation.patch_stored(
@@ -251,7 +257,7 @@ def _store_deletion(operation: operations.Operation, uuid: str) -> None:
     )
 
 
-def _apply(operation: operations.Operation) -> None:
+def _apply(operation: cluster_operation.Operation) -> None:
     with operation.lock() as held:
         if held.deleting or apply.to_release(held, changes_only=True):
             return
@@ -262,7 +268,7 @@ def _apply(operation: operations.Operation) -> None:
 
 
 def remove_deleted(
-    held: holding.Held, observed: releases.Observed
+    held: holding.Held, observed: cluster_release.Observed
 ) -> frozenset[str]:
     """Remove the rows of deleted groups of which nothing is left.
 
@@ -309,9 +315,9 @@ def _remove_server_groups(held: holding.Held, groups: Any) -> None:
 
 
 def _new_item(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     nodegroup: rows.NodeGroup,
-    stored: releases.StoredState,
+    stored: cluster_release.StoredState,
 ) -> paths.Values:
     """Return the item of ``nodeGroups`` for a new group.
 
@@ -358,7 +364,7 @@ def _new_item(
 
 
 def _server_group(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     session: Any,
     group: cluster_spec.NodeGroup,
 ) -> str | None:
@@ -379,7 +385,7 @@ def _change(
     cluster: rows.Cluster,
     new: Any,
     old: Any,
-    stored: releases.StoredState,
+    stored: cluster_release.StoredState,
 ) -> paths.Values:
     """Return the keys of a group's item that change; None removes a key.
 
@@ -421,7 +427,7 @@ def _change(
 def _item(
     cluster: rows.Cluster,
     nodegroup: rows.NodeGroup,
-    stored: releases.StoredState,
+    stored: cluster_release.StoredState,
 ) -> paths.Values:
     """Return the group's item of ``nodeGroups``; without one, {}."""
     items = values.items_by_name(stored.accepted().values)

@@ -26,7 +26,7 @@ from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import cluster as cluster_status
@@ -41,7 +41,7 @@ AWAITED = "magnum.openstack.org/plan-awaits"
 
 
 @dataclasses.dataclass(frozen=True)
-class ObservedState(releases.Observed):
+class ObservedState(cluster_release.Observed):
     """Rows and objects of a cluster, read together, and the verdict.
 
     :param expected: without the manifest's addons, unless all was read
@@ -49,11 +49,11 @@ class ObservedState(releases.Observed):
     :param version: of all objects
     """
 
-    release: releases.Release
+    release: cluster_release.Release
     expected: cluster_status.Expected
     verdict: cluster_status.Verdict
     version: Hashable
-    stored: releases.StoredState | None = None
+    stored: cluster_release.StoredState | None = None
 
     @property
     def row(self) -> Any:
@@ -234,7 +234,7 @@ class ObservedState(releases.Observed):
 
 
 def observe_all(
-    operation: releases.Release, stored: releases.StoredState
+    operation: cluster_release.Release, stored: cluster_release.StoredState
 ) -> ObservedState:
     """Read rows, objects and manifest, and judge them.
 
@@ -269,9 +269,9 @@ def check_settled(state: ObservedState) -> None:
 
 
 def judge(
-    operation: releases.Release,
+    operation: cluster_release.Release,
     snapshot: reads.ReleaseObjects,
-    stored: releases.StoredState | None = None,
+    stored: cluster_release.StoredState | None = None,
     below: view.View | None = None,
 ) -> ObservedState:
     """Judge a snapshot of the objects together with Magnum's rows.
@@ -307,7 +307,7 @@ def judge(
 
 
 def _manifest(
-    operation: releases.Release, newest: view.Revision | None
+    operation: cluster_release.Release, newest: view.Revision | None
 ) -> tuple[frozenset[str], dict[str, str]]:
     """Return the manifest's addons, and the checksums of the Secrets.
 
@@ -329,7 +329,7 @@ def _manifest(
 
 
 def is_stuck(
-    operation: releases.Release, name: str, progress: Hashable
+    operation: cluster_release.Release, name: str, progress: Hashable
 ) -> bool:
     """Return whether work takes too long since its last progress.
 
@@ -341,7 +341,9 @@ def is_stuck(
     return seconds_left(operation, time.time() - age) < 0
 
 
-def seconds_left(operation: releases.Release, since: float | None) -> float:
+def seconds_left(
+    operation: cluster_release.Release, since: float | None
+) -> float:
     """Return the seconds until an operation takes longer than it may.
 
     A create counts from the row's creation and has the user's time-out. The

@@ -52,9 +52,9 @@ from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import plan as plans
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
@@ -93,7 +93,7 @@ class Kind(Protocol):
 
 
 #: The module is the kind: ``kind.begin`` is ``rotate_ca.begin``. The same
-#: classes are in ``releases.PLANS``.
+#: classes are in ``cluster_release.PLANS``.
 _KINDS: dict[type[plans.Plan], Kind] = {
     ca_rotation.Rotation: rotate_ca,
     upgrade_steps.Upgrade: staged_upgrade,
@@ -132,7 +132,7 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
     return True
 
 
-def _has_ended(release: releases.Release, plan: plans.Plan) -> bool:
+def _has_ended(release: cluster_release.Release, plan: plans.Plan) -> bool:
     """Return whether a plan is the copy of one that has ended."""
     ended = _KINDS[type(plan)].end_annotation(plan)
     live = view.annotations_of(release.get(kinds.CLUSTER)) if ended else {}
@@ -258,7 +258,7 @@ def _forget(held: holding.Held, plan: plans.Plan) -> None:
     _KINDS[type(plan)].discard(held.context, held.row, plan)
 
 
-def discard(operation: operations.Operation) -> None:
+def discard(operation: cluster_operation.Operation) -> None:
     """Delete what a plan has elsewhere, with the cluster."""
     try:
         # The desired state may be of a newer version of the driver.
@@ -275,7 +275,7 @@ def discard(operation: operations.Operation) -> None:
 
 
 def desired_without(
-    release: releases.Release,
+    release: cluster_release.Release,
 ) -> desired_state.DesiredState | None:
     """Return the desired state without a rotation; None: there is none.
 
@@ -312,7 +312,7 @@ def take_back(held: holding.Held, desired: desired_state.DesiredState) -> None:
     LOG.info("cluster %s: %s is taken back", held.row.uuid, plan.NAME)
 
 
-def _going_on(release: releases.Release) -> plans.Plan | None:
+def _going_on(release: cluster_release.Release) -> plans.Plan | None:
     plan = release.read_plan()
     return None if plan and _has_ended(release, plan) else plan
 
@@ -391,7 +391,7 @@ def _uid(machine: view.Object) -> str:
 
 @call.without_lease("the hook waits for nobody")
 def remove_hook(
-    operation: operations.Operation, machines: Iterable[view.Object]
+    operation: cluster_operation.Operation, machines: Iterable[view.Object]
 ) -> None:
     """Let machines go, unless the management cluster is frozen.
 

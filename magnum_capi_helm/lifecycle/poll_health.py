@@ -31,9 +31,9 @@ from magnum_capi_helm.lifecycle import poll_status
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import replacement
@@ -51,7 +51,9 @@ def poll(context: Any, cluster: rows.Cluster) -> health.Health:
     with runtimes.meter().measure(metrics.POLL, "health") as measured:
         try:
             runtime = registry.runtime_of(cluster)
-            result = _poll(operations.Operation(context, cluster, runtime))
+            result = _poll(
+                cluster_operation.Operation(context, cluster, runtime)
+            )
         except errors.CapiHelmError as error:
             problem = errors.explained(error)
             shown = errors.for_users(error)
@@ -63,7 +65,7 @@ def poll(context: Any, cluster: rows.Cluster) -> health.Health:
     return result
 
 
-def _poll(operation: operations.Operation) -> health.Health:
+def _poll(operation: cluster_operation.Operation) -> health.Health:
     """Return the health of a cluster; continue work on a failed one.
 
     :raises CapiHelmError: the objects could not be read
@@ -92,7 +94,7 @@ def _poll(operation: operations.Operation) -> health.Health:
 
 
 def _judge(
-    operation: operations.Operation, objects: view.View
+    operation: cluster_operation.Operation, objects: view.View
 ) -> tuple[health.Health, float]:
     """Judge a cluster, and save what may change without any operation.
 
@@ -115,7 +117,7 @@ def _judge(
         # Magnum saves the cluster after this poll, but not its groups.
         verdict = cluster_status.judge(root, objects, expected)
         status_writer.save_observed(cluster, nodegroups, verdict)
-        observed = releases.Observed(nodegroups, rows_now, objects)
+        observed = cluster_release.Observed(nodegroups, rows_now, objects)
         if autoscaler_counts.chosen(cluster, observed):
             seconds = 0
             text = "Counts of cluster %s are old: %s"
@@ -135,7 +137,7 @@ def _judge(
     return dataclasses.replace(result, reason=reason), seconds
 
 
-def _continue(operation: operations.Operation) -> None:
+def _continue(operation: cluster_operation.Operation) -> None:
     """Reconcile a failed cluster, which Magnum polls for its health alone."""
     cluster = operation.cluster
     text = "No verdict on cluster %s: %s"

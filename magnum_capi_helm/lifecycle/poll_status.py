@@ -48,10 +48,10 @@ from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -97,7 +97,7 @@ def _poll(context: Any, cluster: rows.Cluster) -> None:
     operation, deleting = None, rows.action(row.status) == "DELETE"
     try:
         runtime = registry.runtime_of(row)
-        operation = operations.Operation(context, row, runtime)
+        operation = cluster_operation.Operation(context, row, runtime)
         if deleting:
             _delete(operation)
         else:
@@ -118,7 +118,7 @@ def _save_error(
     context: Any,
     row: rows.Cluster,
     error: errors.CapiHelmError,
-    operation: operations.Operation | None,
+    operation: cluster_operation.Operation | None,
 ) -> None:
     """Save an error that only the operator, or time, can end.
 
@@ -135,7 +135,7 @@ def _save_error(
 
 
 def _limit_errors(
-    operation: operations.Operation, error: errors.CapiHelmError
+    operation: cluster_operation.Operation, error: errors.CapiHelmError
 ) -> None:
     """Fail an operation whose polls met errors alone for its whole time."""
     somebody_works = isinstance(error, (errors.LeaseHeld, errors.NoTurn))
@@ -183,7 +183,7 @@ def _is_unchanged(cluster: rows.Cluster) -> bool:
     )
 
 
-def reconcile(operation: operations.Operation) -> None:
+def reconcile(operation: cluster_operation.Operation) -> None:
     """Do all that a poll of a living cluster has to do.
 
     :raises NoTurn: no helm process is free; the work is queued
@@ -266,7 +266,7 @@ def _save_facts(state: observed_state.ObservedState) -> None:
         runtime.management.patch(kinds.CLUSTER, *scope, patch)
 
 
-def reconcile_under_lease(operation: operations.Operation) -> None:
+def reconcile_under_lease(operation: cluster_operation.Operation) -> None:
     """Take the Lease, read all again, then apply or write the outcome.
 
     :raises NoTurn: no helm process is free
@@ -302,7 +302,7 @@ def _reconcile_held(held: holding.Held) -> None:
     status_writer.copy_outcome(row, held.caller_row)
 
 
-def _log(release: releases.Release, decided: decision.Rule) -> None:
+def _log(release: cluster_release.Release, decided: decision.Rule) -> None:
     """Log the state of a cluster, at INFO when it is another one."""
     rt, scope = release.runtime, release.scope
     is_new = rt.decisions.get(scope) != decided.state
@@ -319,7 +319,9 @@ def _log(release: releases.Release, decided: decision.Rule) -> None:
     )
 
 
-def failure_was_shown(release: releases.Release, row: rows.Cluster) -> bool:
+def failure_was_shown(
+    release: cluster_release.Release, row: rows.Cluster
+) -> bool:
     """Return whether a failed status was visible for 30 seconds.
 
     A poll that runs right after a refused request would otherwise replace the
@@ -448,7 +450,7 @@ def _fail_for_good(
         raise error
     # The reason of the first failure of a create says more.
     if not rows.failed(state.row.status) or not isinstance(
-        error, releases.InterruptedCreateError
+        error, cluster_release.InterruptedCreateError
     ):
         reason = errors.for_users(error)
         # The Cluster has the text of a step after helm alone.
@@ -474,7 +476,7 @@ _ACTIONS = {
 # A deletion
 
 
-def _delete(operation: operations.Operation) -> None:
+def _delete(operation: cluster_operation.Operation) -> None:
     """Do the next step of a deletion."""
     context, row = operation.context, operation.cluster
     if waiting := delete.step(operation):
@@ -490,7 +492,7 @@ def _save_waiting(
     context: Any,
     row: rows.Cluster,
     reason: str,
-    operation: operations.Operation | None,
+    operation: cluster_operation.Operation | None,
 ) -> None:
     """Save the reason why a deletion waits; fail it after its time.
 
@@ -507,7 +509,7 @@ def _save_waiting(
         LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
-def _is_overdue(operation: operations.Operation) -> bool:
+def _is_overdue(operation: cluster_operation.Operation) -> bool:
     """Return whether the deletion was asked for too long ago.
 
     If the management cluster does not say when, it is not overdue.
@@ -519,7 +521,7 @@ def _is_overdue(operation: operations.Operation) -> bool:
     return False
 
 
-def resume_deletion(operation: operations.Operation) -> None:
+def resume_deletion(operation: cluster_operation.Operation) -> None:
     """Continue a deletion that took too long, in a health poll.
 
     Magnum removes rows in its status poll alone. So a deletion that makes

@@ -22,14 +22,14 @@ from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import offline
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
 
 
-def of_cluster(release: releases.Release) -> desired_state.DesiredState:
+def of_cluster(release: cluster_release.Release) -> desired_state.DesiredState:
     """Return the desired state that the next operation would apply.
 
     :raises InvalidInput: nothing was ever made for the cluster
@@ -46,7 +46,7 @@ def of_cluster(release: releases.Release) -> desired_state.DesiredState:
 
 def of_template(
     rt: runtime.Runtime, ref: str
-) -> tuple[releases.Release, desired_state.DesiredState]:
+) -> tuple[cluster_release.Release, desired_state.DesiredState]:
     """Return the release and the desired state of a new cluster.
 
     :param ref: a file, or name or UUID of one of Magnum's templates
@@ -61,7 +61,7 @@ def of_template(
     requested_labels.cluster_labels(row)
     session = sessions.service_session()
     row.project_id = sessions.project(session)
-    release = releases.Release(None, row, rt)
+    release = cluster_release.Release(None, row, rt)
     cloud = catalogue.Cloud(session)
     cluster = resolve_cluster.resolve(row, cloud, release.release)
     complete = operator_files.complete(rt, cluster, values.checked(cluster))
@@ -71,7 +71,7 @@ def of_template(
 
 
 def upgraded(
-    release: releases.Release,
+    release: cluster_release.Release,
     template: str | None,
     version: str | None,
     labels: Mapping[str, str | None],

@@ -37,8 +37,8 @@ from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
 
@@ -59,13 +59,13 @@ class Current:
     :param view: the live objects
     """
 
-    release: releases.Release
+    release: cluster_release.Release
     existing: list[rows.NodeGroup]
     rows: requested_groups.Rows
     desired: desired_state.DesiredState
     autoscaled: Mapping[str, int]
-    installed: helm_records.Release
-    stored: releases.StoredState
+    installed: helm_records.RevisionContent
+    stored: cluster_release.StoredState
     view: view.View
 
     @property
@@ -88,7 +88,7 @@ class Current:
     def compare(
         self,
         desired: desired_state.DesiredState,
-        before: helm_records.Release | None = None,
+        before: helm_records.RevisionContent | None = None,
     ) -> Comparison:
         """Compare the objects of a desired state with those of before.
 
@@ -129,7 +129,9 @@ class Current:
         ).permitting(self.installed.version, groups)
 
 
-def read(release: releases.Release, *, ends_upgrade: bool = False) -> Current:
+def read(
+    release: cluster_release.Release, *, ends_upgrade: bool = False
+) -> Current:
     """Read a cluster before its change.
 
     :param release: with a settled row, if it is read under the Lease
@@ -174,9 +176,11 @@ def read(release: releases.Release, *, ends_upgrade: bool = False) -> Current:
 
 
 def _deployed(
-    release: releases.Release, revisions: releases.Revisions
-) -> helm_records.Release:
-    before = releases.deployed(release.runtime, release.scope, revisions)
+    release: cluster_release.Release, revisions: cluster_release.Revisions
+) -> helm_records.RevisionContent:
+    before = cluster_release.deployed(
+        release.runtime, release.scope, revisions
+    )
     if before is None:
         raise errors.NotSupported(
             f"release {release.release} was never deployed: there is nothing "
@@ -186,7 +190,7 @@ def _deployed(
 
 
 def with_other_values(
-    release: releases.Release,
+    release: cluster_release.Release,
     change: Callable[[paths.Values], paths.Values],
     groups: Collection[str],
     chart: cluster_spec.Chart | None = None,
@@ -211,7 +215,7 @@ def with_other_values(
         values=values.upgraded(new, desired.values),
         since=time.time(),
     )
-    revision = releases.last_deployed(revisions).version
+    revision = cluster_release.last_deployed(revisions).version
     return changed.permitting(revision, groups)
 
 
@@ -225,8 +229,8 @@ class Comparison:
     """
 
     release: str
-    before: helm_records.Release
-    after: tuple[releases.Object, ...]
+    before: helm_records.RevisionContent
+    after: tuple[cluster_release.Object, ...]
 
     @functools.cached_property
     def replaced(self) -> tuple[str, ...]:
@@ -244,7 +248,7 @@ class Comparison:
         return diff.changes(self.before.objects, self.after)
 
     @property
-    def objects(self) -> tuple[releases.Object, ...]:
+    def objects(self) -> tuple[cluster_release.Object, ...]:
         """The new and the changed objects."""
         touched = {
             (each.kind, each.name)
@@ -259,7 +263,7 @@ class Comparison:
 
 
 def compare(
-    release: releases.Release, desired: desired_state.DesiredState
+    release: cluster_release.Release, desired: desired_state.DesiredState
 ) -> Comparison:
     """Compare a release that no change has read; see ``Current.compare``.
 
@@ -271,8 +275,8 @@ def compare(
 
 
 def dry_run(
-    release: releases.Release,
-    objects: Sequence[releases.Object],
+    release: cluster_release.Release,
+    objects: Sequence[cluster_release.Object],
     source: str,
 ) -> None:
     """Let the webhooks of the management cluster see some objects.
@@ -293,7 +297,7 @@ def dry_run(
 
 
 def _dry_run(
-    release: releases.Release, objects: Iterable[releases.Object]
+    release: cluster_release.Release, objects: Iterable[cluster_release.Object]
 ) -> None:
     management, namespace = release.runtime.management, release.namespace
     for each in release.runtime.converter.as_applied(objects):

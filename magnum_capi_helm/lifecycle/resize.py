@@ -39,10 +39,10 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import quota
@@ -61,7 +61,7 @@ _OURS = "magnum"
 _SHOWN = 20
 
 
-def update(operation: operations.Operation, *, rollback: bool) -> None:
+def update(operation: cluster_operation.Operation, *, rollback: bool) -> None:
     """Apply ``node_count`` of a cluster: a resize of default-worker.
 
     :raises NotSupported: it was refused; nothing was written
@@ -76,7 +76,7 @@ def update(operation: operations.Operation, *, rollback: bool) -> None:
 
 
 def resize(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     nodegroup: rows.NodeGroup,
     nodes_to_remove: Sequence[str],
 ) -> None:
@@ -113,11 +113,11 @@ def resize(
             change = {"spec": {"replicas": nodegroup.node_count}}
             operation.patch(kinds.MACHINE_DEPLOYMENT, autoscaled, change)
     operation.start_update(nodegroup)
-    operation.run(operations.Operation.lock_and_apply, "Resize")
+    operation.run(cluster_operation.Operation.lock_and_apply, "Resize")
 
 
 def _check_control_plane(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     count: int,
     nodes_to_remove: Sequence[str],
     desired: desired_state.DesiredState | None,
@@ -157,7 +157,7 @@ def _check_bounds(nodegroup: rows.NodeGroup) -> None:
 def _check_growth(
     nodegroup: rows.NodeGroup,
     rows_now: requested_groups.Rows,
-    stored: releases.StoredState | None,
+    stored: cluster_release.StoredState | None,
 ) -> None:
     """Refuse more machines of an image that is too old for new ones.
 
@@ -177,7 +177,7 @@ def _check_growth(
 
 
 def _look_up(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     nodegroup: rows.NodeGroup,
     nodes_to_remove: Sequence[str],
     desired: desired_state.DesiredState | None,
@@ -243,7 +243,7 @@ def _autoscaled(objects: view.View, group: requested_groups.Group) -> str:
 
 
 def _check_quota(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     nodegroup: rows.NodeGroup,
     growth: int,
     own: Mapping[str, str] | None,
@@ -338,7 +338,7 @@ def _listed(machines: Sequence[view.Object]) -> str:
 
 @contextlib.contextmanager
 def _marked(
-    operation: operations.Operation, machines: Sequence[str]
+    operation: cluster_operation.Operation, machines: Sequence[str]
 ) -> Iterator[None]:
     """Mark Machines for deletion; take the marks back if the block raises.
 

@@ -35,8 +35,8 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.status import view
 
 #: Key of a nodegroup's values -> field of its row.
@@ -44,7 +44,9 @@ _FIELDS = {paths.IMAGE_ID: "image_id", paths.FLAVOR: "flavor_id"}
 _STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
 
 
-def rollback(operation: operations.Operation, *, stop: bool = False) -> str:
+def rollback(
+    operation: cluster_operation.Operation, *, stop: bool = False
+) -> str:
     """Take the last upgrade, or the rotation of the CAs, back.
 
     :param stop: let an upgrade stop where it is
@@ -60,7 +62,7 @@ def rollback(operation: operations.Operation, *, stop: bool = False) -> str:
 
 
 def plan(
-    release: releases.Release, *, stop: bool = False
+    release: cluster_release.Release, *, stop: bool = False
 ) -> desired_state.DesiredState:
     """Return the desired state without the last upgrade, or the rotation.
 

@@ -42,8 +42,8 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
@@ -95,7 +95,7 @@ class Plan:
         return self.comparison.changes if self.comparison else ()
 
 
-def plan(release: releases.Release, order: Order) -> Plan:
+def plan(release: cluster_release.Release, order: Order) -> Plan:
     """Plan an order for one cluster; write nothing.
 
     :param release: with a row that was read just now
@@ -122,7 +122,7 @@ def plan(release: releases.Release, order: Order) -> Plan:
     return Plan(version, permitted, comparison)
 
 
-def apply(operation: operations.Operation, order: Order) -> str:
+def apply(operation: cluster_operation.Operation, order: Order) -> str:
     """Apply an order to one cluster.
 
     :returns: why the polls have to go on; empty: helm is done
@@ -156,7 +156,7 @@ def _check_status(row: rows.Cluster) -> None:
     if not updating and not row.status.endswith("_COMPLETE"):
         raise _not_complete(row)
     if not row.stack_id:
-        raise errors.NotSupported(operations.NO_RELEASE)
+        raise errors.NotSupported(cluster_operation.NO_RELEASE)
 
 
 def _not_complete(row: rows.Cluster) -> errors.CapiHelmError:
@@ -184,8 +184,8 @@ def _check_machines(
 
 
 def _check_certificates(
-    release: releases.Release,
-    changed: Iterable[releases.Object],
+    release: cluster_release.Release,
+    changed: Iterable[cluster_release.Object],
     order: Order,
 ) -> None:
     """Refuse days of renewal within which certificates expire."""

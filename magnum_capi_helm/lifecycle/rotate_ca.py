@@ -42,10 +42,10 @@ from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
 
@@ -62,7 +62,7 @@ _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 _ENDED = "magnum.openstack.org/ca-rotation"
 
 
-def rotate(operation: operations.Operation) -> None:
+def rotate(operation: cluster_operation.Operation) -> None:
     """Accept a rotation to the CAs that Magnum has made.
 
     :param operation: with Magnum's row, which has new references
@@ -76,7 +76,7 @@ def rotate(operation: operations.Operation) -> None:
         row = rows.fresh(context, cluster)
         if row is None:
             raise errors.NotSupported("the cluster is deleted")
-        before = operations.Operation(context, row, operation.runtime)
+        before = cluster_operation.Operation(context, row, operation.runtime)
         rt = operation.runtime
         with (
             # Before the Lease: no operation waits for helm with a Lease.
@@ -289,7 +289,7 @@ def begin(
 
 
 def _prepared(
-    release: releases.Release, bridge: str
+    release: cluster_release.Release, bridge: str
 ) -> desired_state.DesiredState:
     """Return the desired state of a rotation; each has a bridge of its own."""
     return release_change.with_other_values(
@@ -322,7 +322,7 @@ def _restart_autoscaler(held: holding.Held) -> None:
     held.patch(kinds.DEPLOYMENT, names.autoscaler(held.release), change)
 
 
-def _ended_at(release: releases.Release) -> str:
+def _ended_at(release: cluster_release.Release) -> str:
     """Return when the CAs of the last rotation that ended were made, or ""."""
     return view.annotations_of(release.get(kinds.CLUSTER)).get(_ENDED, "")
 
@@ -350,7 +350,7 @@ def discard(
 
 
 def desired_without(
-    release: releases.Release, rotation: ca_rotation.Rotation
+    release: cluster_release.Release, rotation: ca_rotation.Rotation
 ) -> desired_state.DesiredState:
     """Return the desired state without a rotation.
 

@@ -41,10 +41,10 @@ from magnum_capi_helm.lifecycle import staged_upgrade
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 
 LOG = log.getLogger(__name__)
@@ -59,7 +59,7 @@ _PATIENCE = 30.0
 
 
 def upgrade(
-    operation: operations.Operation,
+    operation: cluster_operation.Operation,
     template: Any,
     batch: int | None,
     nodegroup: rows.NodeGroup,
@@ -178,7 +178,7 @@ def _checked(
         upgrade_rules.check_encryption(before, draft.values)
         upgrade_rules.check_cni_version(before, draft.values)
     if etcd.needs_key(draft.values):
-        releases.ensure_etcd_key(
+        cluster_release.ensure_etcd_key(
             held.runtime.management, *held.scope, held.object_labels
         )
     comparison = plan.current.compare(draft)

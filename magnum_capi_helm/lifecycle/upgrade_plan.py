@@ -249,7 +249,7 @@ def _resolve(
         for each in features.LABELS
         if not row.labels.keys().isdisjoint((each.name, *each.aliases))
     ).difference(asked)
-    labels = requested_labels.cluster_labels(row).lasting(lasting)
+    labels = requested_labels.cluster_labels(row).with_fixed(lasting)
     cluster = resolve_cluster.look_up(
         row,
         labels,

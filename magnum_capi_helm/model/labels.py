@@ -139,19 +139,19 @@ class Values:
         """Return the label's name, or the alias that a user gave."""
         return (self.given(label) or (label.name,))[0]
 
-    def lasting(self, names: Iterable[str]) -> Values:
+    def with_fixed(self, names: Iterable[str]) -> Values:
         """Return the values with labels that can't be changed any more."""
         return dataclasses.replace(self, fixed=frozenset(names))
 
-    def lasts(self, label: Label[Any]) -> bool:
+    def is_fixed(self, label: Label[Any]) -> bool:
         """Return whether the label can't be changed any more."""
         return label.name in self.fixed
 
-    def settled(self) -> Values:
+    def without_settings(self) -> Values:
         """Return the values as if no user had set a label."""
         return Values(self.values)
 
-    def beneath(self, stronger: Values) -> Values:
+    def overridden_by(self, stronger: Values) -> Values:
         """Return the stronger values, and these where it has none."""
         return Values(
             {**self.values, **stronger.values},
@@ -159,7 +159,7 @@ class Values:
             self.fixed - stronger.settings.keys() | stronger.fixed,
         )
 
-    def over(self, weaker: Values) -> Values:
+    def overriding(self, weaker: Values) -> Values:
         """Return these values, which no user gave, over the weaker ones."""
         settings = {
             name: setting

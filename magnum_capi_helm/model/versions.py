@@ -112,7 +112,7 @@ def traps(version: str) -> tuple[str, ...]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Release:
+class Combination:
     """Versions of components that were tested together.
 
     :param charts: the versions of the chart
@@ -151,17 +151,17 @@ class Release:
 
 
 @functools.cache
-def tested_releases() -> tuple[Release, ...]:
+def tested_releases() -> tuple[Combination, ...]:
     """Return the content of ``versions.yaml``, the oldest release first.
 
     The documentation, DevStack and the installer of management clusters take
     the versions from this file as well.
     """
     entries = encoding.package_data("versions.yaml")
-    return tuple(Release(**entry) for entry in entries)
+    return tuple(Combination(**entry) for entry in entries)
 
 
-def find_tested(chart: str) -> Release | None:
+def find_tested(chart: str) -> Combination | None:
     """Return the release that a version of the chart belongs to.
 
     None: the driver does not know that version. It may work, too.

@@ -33,8 +33,8 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair as repairs
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
@@ -163,7 +163,7 @@ def _guard(
     held: holding.Held,
     planned: desired_state.DesiredState,
     rows_now: requested_groups.Rows,
-    revisions: releases.Revisions,
+    revisions: cluster_release.Revisions,
 ) -> None:
     """Refuse as :func:`template_guard.check` does.
 
@@ -209,7 +209,7 @@ def repair(held: holding.Held) -> None:
 def _upgrade(
     held: holding.Held,
     desired: desired_state.DesiredState,
-    revisions: releases.Revisions,
+    revisions: cluster_release.Revisions,
     counts: Mapping[str, int],
     deadline: float | None,
 ) -> bool:
@@ -232,7 +232,7 @@ def _upgrade(
         return helm(within=within, convert=rt.converter.groups)
 
     try:
-        seconds, migrated = _run(held, run, releases.last_deployed)
+        seconds, migrated = _run(held, run, cluster_release.last_deployed)
     except errors.HelmError as error:
         if not isinstance(error, errors.HelmBusy):
             _give_up_own(held, revisions)
@@ -245,7 +245,7 @@ def _upgrade(
 
 
 def _counts_to_set(
-    release: releases.Release,
+    release: cluster_release.Release,
     desired: desired_state.DesiredState,
     rows_now: requested_groups.Rows,
 ) -> dict[str, int]:
@@ -277,8 +277,8 @@ def _counts_to_set(
 
 
 def give_up_dead(
-    held: holding.Held, revisions: releases.Revisions
-) -> releases.Revisions:
+    held: holding.Held, revisions: cluster_release.Revisions
+) -> cluster_release.Revisions:
     """Mark a pending newest revision as failed if its helm is dead.
 
     :returns: the revisions, read again if one was given up
@@ -303,7 +303,9 @@ def give_up_dead(
     return held.revisions()
 
 
-def _give_up_own(held: holding.Held, before: releases.Revisions) -> None:
+def _give_up_own(
+    held: holding.Held, before: cluster_release.Revisions
+) -> None:
     """Mark the revision as failed that an ended helm has left pending.
 
     If it can't be seen now, :func:`give_up_dead` waits for it.

@@ -31,7 +31,7 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
@@ -51,7 +51,7 @@ _NOTHING_KNOWN = (
 )
 
 
-class Held(releases.Release):
+class Held(cluster_release.Release):
     """A release whose Lease this call holds.
 
     :ivar caller_row: the row that the caller has
@@ -59,7 +59,9 @@ class Held(releases.Release):
     :ivar cluster: the same, or the caller's row of a cluster that is gone
     """
 
-    def __init__(self, release: releases.Release, hold: lease.Hold) -> None:
+    def __init__(
+        self, release: cluster_release.Release, hold: lease.Hold
+    ) -> None:
         super().__init__(release.context, release.cluster, release.runtime)
         self.caller_row = release.cluster
         self.allowed = release.allowed
@@ -149,8 +151,8 @@ class Held(releases.Release):
     def settle(
         self,
         nodegroups: Sequence[rows.NodeGroup] | None = None,
-        stored: releases.StoredState | None = None,
-    ) -> releases.StoredState:
+        stored: cluster_release.StoredState | None = None,
+    ) -> cluster_release.StoredState:
         """Write into the rows what accepted requests decided.
 
         A request stores what it wants beside the desired state before it
@@ -194,7 +196,7 @@ class Held(releases.Release):
     def _settle_groups(
         self,
         nodegroups: Sequence[rows.NodeGroup],
-        stored: releases.StoredState,
+        stored: cluster_release.StoredState,
     ) -> None:
         named = rows.wants(self.cluster, nodegroups).known_as(stored.groups)
         made = {

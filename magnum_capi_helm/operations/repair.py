@@ -24,8 +24,8 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -90,7 +90,7 @@ def _of_helm(live: view.Object, scope: tuple[str, str]) -> bool:
     return owner == scope and _KEEP not in notes and not view.deleting(live)
 
 
-def repair(held: holding.Held, revisions: releases.Revisions) -> None:
+def repair(held: holding.Held, revisions: cluster_release.Revisions) -> None:
     """Make live objects equal to the manifest of the newest revision.
 
     It does nothing if that revision is not deployed, or names other versions
@@ -117,7 +117,7 @@ def repair(held: holding.Held, revisions: releases.Revisions) -> None:
 
 
 def _compare(
-    release: releases.Release, objects: Iterable[client.Object]
+    release: cluster_release.Release, objects: Iterable[client.Object]
 ) -> None:
     """Make live objects equal to those of a manifest.
 
@@ -147,7 +147,7 @@ def _kind(obj: client.Object) -> kinds.Kind | None:
     return dataclasses.replace(kind, optional=not fixed)
 
 
-def _live(release: releases.Release, manifest: _Manifest) -> _Manifest:
+def _live(release: cluster_release.Release, manifest: _Manifest) -> _Manifest:
     """Return the metadata of live objects of the chart, and of others."""
     management, namespace = release.runtime.management, release.namespace
     kinds_by_name = {kind.name: kind for kind in _GROUPS_AND_ADDONS}
@@ -166,7 +166,7 @@ def _live(release: releases.Release, manifest: _Manifest) -> _Manifest:
 
 
 def _restore(
-    release: releases.Release, manifest: _Manifest, live: _Manifest
+    release: cluster_release.Release, manifest: _Manifest, live: _Manifest
 ) -> None:
     """Create missing objects, and patch the others."""
     management, scope = release.runtime.management, release.scope
@@ -221,7 +221,7 @@ def _refusals_logged(kind: kinds.Kind, name: str) -> Iterator[None]:
 
 
 def _remove_strays(
-    release: releases.Release, manifest: _Manifest, live: _Manifest
+    release: cluster_release.Release, manifest: _Manifest, live: _Manifest
 ) -> None:
     """Remove objects of a failed revision, or that helm could not delete.
 

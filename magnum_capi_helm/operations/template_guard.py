@@ -36,7 +36,7 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.model import versions
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -66,7 +66,7 @@ class OutdatedError(errors.NotSupported):
 
 
 def check(
-    release: releases.Release,
+    release: cluster_release.Release,
     desired: DesiredState,
     rows_now: requested_groups.Rows,
     revisions: Sequence[view.Revision],
@@ -84,7 +84,7 @@ def check(
     asked = (
         dataclasses.replace(desired, since=0.0, version=""),
         rows_now.fingerprint(),
-        releases.last_deployed(revisions) if revisions else None,
+        cluster_release.last_deployed(revisions) if revisions else None,
     )
     if release.allowed == asked:
         return
@@ -96,10 +96,10 @@ def check(
 
 
 def check_objects(
-    release: releases.Release,
+    release: cluster_release.Release,
     desired: DesiredState,
     rows_now: requested_groups.Rows,
-    before: helm_records.Release,
+    before: helm_records.RevisionContent,
     after: Iterable[client.Object],
 ) -> None:
     """Refuse the objects of a state as :func:`check` does."""
@@ -108,16 +108,18 @@ def check_objects(
 
 
 def check_current(
-    release: releases.Release,
+    release: cluster_release.Release,
     desired: DesiredState,
     revisions: Sequence[view.Revision],
-) -> helm_records.Release | None:
+) -> helm_records.RevisionContent | None:
     """Refuse a state that is older than the release, or another cluster's.
 
     :returns: the revision to compare with; None: there are no machines
     :raises OutdatedError: it is
     """
-    before = releases.deployed(release.runtime, release.scope, revisions)
+    before = cluster_release.deployed(
+        release.runtime, release.scope, revisions
+    )
     name = release.release
     control_plane = release.get(kinds.CONTROL_PLANE, names.control_plane(name))
     if control_plane is None and (before is None or before.status == "failed"):
@@ -135,7 +137,7 @@ def check_current(
 def outdated(
     release: str,
     desired: DesiredState,
-    before: helm_records.Release,
+    before: helm_records.RevisionContent,
     cluster: client.Object | None,
     control_plane: client.Object | None,
 ) -> str:
@@ -175,7 +177,7 @@ def unasked(
     release: str,
     desired: DesiredState,
     rows_now: requested_groups.Rows,
-    before: helm_records.Release,
+    before: helm_records.RevisionContent,
     after: Iterable[client.Object],
 ) -> tuple[str, ...]:
     """Return the groups whose machines a state replaces without permission.
@@ -196,7 +198,9 @@ def unasked(
 
 
 def replaced(
-    release: str, before: helm_records.Release, after: Iterable[client.Object]
+    release: str,
+    before: helm_records.RevisionContent,
+    after: Iterable[client.Object],
 ) -> tuple[str, ...]:
     """Return all groups that make other machines than before."""
     groups = [names.CONTROL_PLANE, *sorted(values.group_names(before.values))]
@@ -206,7 +210,7 @@ def replaced(
 
 
 def _valid(
-    desired: DesiredState, before: helm_records.Release
+    desired: DesiredState, before: helm_records.RevisionContent
 ) -> desired_state.Permission | None:
     """Return the permission of a state; None: it has none for this revision.
 
@@ -224,9 +228,9 @@ def _valid(
 
 
 def _refusal(
-    release: releases.Release,
+    release: cluster_release.Release,
     desired: DesiredState,
-    before: helm_records.Release,
+    before: helm_records.RevisionContent,
     groups: Sequence[str],
 ) -> str:
     version = desired.chart.version
@@ -243,7 +247,7 @@ def _refusal(
     )
 
 
-def _cause(release: releases.Release, desired: DesiredState) -> str:
+def _cause(release: cluster_release.Release, desired: DesiredState) -> str:
     """Return what the digest of the chart explains; empty: nothing."""
     stored = release.runtime.charts.digest(desired.chart)
     if not stored or not desired.digest or stored == desired.digest:

@@ -202,7 +202,7 @@ def living(
     )
     settled = dataclasses.replace(
         outlined,
-        labels=outlined.labels.settled(),
+        labels=outlined.labels.without_settings(),
         control_plane=dataclasses.replace(outlined.control_plane, image=image),
     )
     return upgrade_rules.living(settled, applied)

@@ -96,7 +96,7 @@ def living_labels(
         _allowed(cluster.cluster_template.labels or {}),
         _allowed((cluster.labels or {}) if own is None else own),
     )
-    return values.lasting(each.name for each in features.LABELS)
+    return values.with_fixed(each.name for each in features.LABELS)
 
 
 def _resolved(
@@ -173,7 +173,7 @@ def nodegroup_labels(
         for each in features.LABELS
         if each.scope is labels.Scope.NODEGROUP
     ]
-    return cluster_values.beneath(labels.resolve(declared, sources, {}))
+    return cluster_values.overridden_by(labels.resolve(declared, sources, {}))
 
 
 def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:

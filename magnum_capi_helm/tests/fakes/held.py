@@ -11,8 +11,8 @@ import fixtures
 from magnum_capi_helm import runtime
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.model import call
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import release as releases
 
 
 class Lease(fixtures.Fixture):
@@ -31,6 +31,6 @@ class _Hold:
 
 def release(row: Any, rt: runtime.Runtime | None = None) -> holding.Held:
     """Return the release of a row, as if its Lease were held."""
-    free = releases.Release(rows.everywhere(), row, rt or runtime.get())
+    free = cluster_release.Release(rows.everywhere(), row, rt or runtime.get())
     hold: Any = _Hold()
     return holding.Held(free, hold)

@@ -20,7 +20,7 @@ import yaml
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.tests import data
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.functional import base
@@ -67,7 +67,9 @@ class TemplatesTest(base.LabCase):
 
     def _rendered(self, release: str, values: dict[str, Any]) -> str:
         if (values.get("etcd") or {}).get("encryption"):
-            releases.ensure_etcd_key(self.plane, self.namespace, release, {})
+            cluster_release.ensure_etcd_key(
+                self.plane, self.namespace, release, {}
+            )
         return self._run(
             rendering.find_helm(),
             "template",

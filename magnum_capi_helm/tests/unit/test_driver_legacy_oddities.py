@@ -14,7 +14,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit import test_driver_legacy
 
@@ -128,7 +128,7 @@ class LongNameTest(test_driver_legacy.LegacyTestCase):
         apply = self.assertRaises(
             errors.LabelError,
             rollout.plan,
-            releases.Release(self.admin, self.row(), runtime.get()),
+            cluster_release.Release(self.admin, self.row(), runtime.get()),
             rollout.Order(labels={name: "true"}),
         )
         text = (

@@ -12,7 +12,7 @@ from magnum.common import exception
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
@@ -175,7 +175,7 @@ class UnfinishedTest(stored.StoredTestCase):
         before = self.data()["before.json"]["json"]["moves"]
         self.template(uuid=before["template"])
         rollback.rollback(
-            operations.Operation(self.admin, self.row(), runtime.get())
+            cluster_operation.Operation(self.admin, self.row(), runtime.get())
         )
         self.assertEqual(
             self.values("before-values.json.gz"),

@@ -60,7 +60,7 @@ ROWS = (
         changed=2100.0,
     ),
 )
-DEPLOYED = inventory.Release(
+DEPLOYED = inventory.ReleaseObjects(
     cluster={
         "metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}
     },

@@ -104,7 +104,7 @@ class TextTest(base.BaseTestCase):
             (inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED}), "ok"),
             (
                 inventory.ManagementCluster(
-                    "a", "i-a", {SHOP: inventory.Release()}
+                    "a", "i-a", {SHOP: inventory.ReleaseObjects()}
                 ),
                 "drift",
             ),

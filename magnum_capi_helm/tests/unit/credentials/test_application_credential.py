@@ -20,7 +20,7 @@ from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.credentials import cloud_secret
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -78,8 +78,8 @@ class CreationTestCase(base.FlowTestCase):
         namespace = {"metadata": {"name": base.NAMESPACE}}
         self.server.create(kinds.NAMESPACE, namespace)
 
-    def operation(self) -> operations.Operation:
-        return operations.Operation(
+    def operation(self) -> cluster_operation.Operation:
+        return cluster_operation.Operation(
             self.context, self.row_, self.plane.runtime()
         )
 
@@ -199,7 +199,7 @@ class DeleteTest(base.FlowTestCase):
 
     def delete_credentials(self) -> None:
         application_credential.delete_all(
-            operations.Operation(
+            cluster_operation.Operation(
                 self.context, self.row(), self.plane.runtime()
             )
         )

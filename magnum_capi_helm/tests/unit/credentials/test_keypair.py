@@ -12,7 +12,7 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.credentials import keypair
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -45,7 +45,7 @@ class KeypairTest(rotating.RotationTestCase):
         self.keypairs = {name: key for name, key in keys.items() if key}
         try:
             found = keypair.to_import(
-                operations.Operation(
+                cluster_operation.Operation(
                     self.context, self.row(), self.plane.runtime()
                 ),
                 cast("catalogue.Cloud", self.catalogue(None)),

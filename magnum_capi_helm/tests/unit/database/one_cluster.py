@@ -32,7 +32,7 @@ def cluster(fingerprint: str | None = "v1-f", **meta: Any) -> dict[str, Any]:
     return {"metadata": {"annotations": annotations, "labels": labels, **meta}}
 
 
-FOUND = inventory.Release(
+FOUND = inventory.ReleaseObjects(
     cluster=cluster(), newest=view.Revision(2, "deployed")
 )
 A = inventory.ManagementCluster("a", "id-a", {SCOPE: FOUND})

@@ -17,24 +17,24 @@ FOUND = one_cluster.FOUND
 
 #: Namespace, release, what there is of it -> project of the orphan; None: it
 #: is not this cloud's.
-STRANGERS: dict[str, tuple[str, str, inventory.Release, str | None]] = {
+STRANGERS: dict[str, tuple[str, str, inventory.ReleaseObjects, str | None]] = {
     "a cluster that Magnum forgot": ("magnum-p2", SCOPE[1], FOUND, "p2"),
     "a Cluster without a release": (
         "magnum-p2",
         "any",
-        inventory.Release(cluster=one_cluster.cluster()),
+        inventory.ReleaseObjects(cluster=one_cluster.cluster()),
         "p2",
     ),
     "a release without a Cluster": (
         "magnum-p2",
         SCOPE[1],
-        inventory.Release(newest=view.Revision(1, "failed")),
+        inventory.ReleaseObjects(newest=view.Revision(1, "failed")),
         "p2",
     ),
     "a release that this driver did not name": (
         "magnum-p2",
         "some-operator",
-        inventory.Release(newest=view.Revision(1, "deployed")),
+        inventory.ReleaseObjects(newest=view.Revision(1, "deployed")),
         None,
     ),
     "another cloud's, whose prefix begins alike": (

@@ -21,7 +21,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import delivery_record
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -91,7 +91,7 @@ class DeliveryCase(base.FlowTestCase):
         """Another conductor's health poll, which began with this row, ends."""
         self.restart()
         rt = runtime.get()
-        delivery.deliver(operation.Operation(self.admin, row, rt))
+        delivery.deliver(cluster_operation.Operation(self.admin, row, rt))
         return rt
 
     def restart(self, holder: str = "conductor-2") -> None:

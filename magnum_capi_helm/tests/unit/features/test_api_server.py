@@ -123,7 +123,7 @@ class ApiServerTest(base.BaseTestCase):
             str(error),
         )
         # An upgrade can't change labels that the cluster has.
-        lasting = cluster.labels.lasting(
+        lasting = cluster.labels.with_fixed(
             ["api_master_lb_allowed_cidrs", "octavia_provider"]
         )
         api_server.TOPIC.check(dataclasses.replace(cluster, labels=lasting))

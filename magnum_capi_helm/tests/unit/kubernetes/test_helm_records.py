@@ -87,7 +87,7 @@ class RecordsTestCase(base.BaseTestCase):
         data = {"release": base64.b64encode(content).decode()}
         self.api.put("secrets", {"metadata": meta, "data": data})
 
-    def read(self, version: int = 3) -> helm_records.Release | None:
+    def read(self, version: int = 3) -> helm_records.RevisionContent | None:
         return helm_records.read(self.management, NAMESPACE, RELEASE, version)
 
     def revisions(self) -> tuple[view.Revision, ...]:
@@ -255,7 +255,7 @@ class RewriteTest(RecordsTestCase):
 
     NEW = MANIFEST.replace("v1alpha1", "v1alpha2")
 
-    def _release(self) -> helm_records.Release:
+    def _release(self) -> helm_records.RevisionContent:
         release = self.read()
         assert release is not None
         return release

@@ -66,7 +66,7 @@ _WITHOUT_LEASE = {
     "management_clusters/placement.py": [
         "a namespace belongs to all clusters of a project",
     ],
-    "operations/release.py": [
+    "operations/cluster_release.py": [
         "keys of requests, which the next holder takes",
     ],
 }

@@ -18,8 +18,8 @@ from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -61,13 +61,15 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
     def look(self, **fields: Any) -> rollout.Plan:
         """What there is to do."""
         return rollout.plan(
-            releases.Release(self.admin, self.row(), runtime.get()),
+            cluster_release.Release(self.admin, self.row(), runtime.get()),
             self.order(**fields),
         )
 
     def roll_out(self, **fields: Any) -> str:
         """Do it; what is left to the polls."""
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         return rollout.apply(operation, self.order(**fields))
 
     def rolled_out(self, **fields: Any) -> None:
@@ -93,7 +95,9 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
 
     def kept(self) -> desired_state.DesiredState:
         """What is wanted of the release."""
-        release = releases.Release(self.admin, self.row(), runtime.get())
+        release = cluster_release.Release(
+            self.admin, self.row(), runtime.get()
+        )
         found = release.read_stored().desired
         assert found is not None
         return found

@@ -11,8 +11,8 @@ import fixtures
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = f"{base.RELEASE}-etcd-key"
@@ -53,7 +53,7 @@ class EncryptionKeyTest(base.FlowTestCase):
     def test_the_key_that_is_there_stays(self) -> None:
         self.create(ON)
         before = self.secret()
-        releases.ensure_etcd_key(
+        cluster_release.ensure_etcd_key(
             self.plane.runtime().management, base.NAMESPACE, base.RELEASE, {}
         )
         self.assertEqual(before, self.secret())
@@ -61,7 +61,7 @@ class EncryptionKeyTest(base.FlowTestCase):
     def test_each_cluster_has_another(self) -> None:
         for name in ("one", "two"):
             self.server.create(kinds.NAMESPACE, {"metadata": {"name": name}})
-            releases.ensure_etcd_key(
+            cluster_release.ensure_etcd_key(
                 self.plane.runtime().management, name, "web", {}
             )
         one, two = (

@@ -14,7 +14,7 @@ from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import poll_status
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import deleting
 
@@ -38,8 +38,8 @@ class LateDeleteTest(deleting.DeletionTestCase):
         self.management.requests.clear()
         return found
 
-    def operation(self, row: Any) -> operations.Operation:
-        return operations.Operation(self.admin, row, runtime.get())
+    def operation(self, row: Any) -> cluster_operation.Operation:
+        return cluster_operation.Operation(self.admin, row, runtime.get())
 
     def test_a_late_poll_finds_no_row_and_sends_nothing(self) -> None:
         late = self.row()
@@ -101,7 +101,7 @@ class LateDeleteTest(deleting.DeletionTestCase):
         late = self.row()
         self.poll()
         poll_status.resume_deletion(
-            operations.Operation(self.admin, late, runtime.get())
+            cluster_operation.Operation(self.admin, late, runtime.get())
         )
         self.assertEqual({}, self.remains())
 

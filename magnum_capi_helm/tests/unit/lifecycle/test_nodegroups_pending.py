@@ -13,7 +13,7 @@ from magnum.common import exception
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -113,7 +113,7 @@ class UnfinishedAddTest(base.NodegroupTestCase):
     def test_a_resize_before_it_is_decided_about_does_not_refuse_it(
         self,
     ) -> None:
-        park = releases.Release.patch_stored
+        park = cluster_release.Release.patch_stored
 
         def slow(*given: Any) -> None:
             patched.stop()
@@ -122,10 +122,12 @@ class UnfinishedAddTest(base.NodegroupTestCase):
             self.assertEqual("CREATE_IN_PROGRESS", self.groups()["gpu"].status)
             park(*given)
 
-        patched = mock.patch.object(releases.Release, "patch_stored", slow)
+        patched = mock.patch.object(
+            cluster_release.Release, "patch_stored", slow
+        )
         patched.start()
         self.add("gpu")
-        self.assertIs(park, releases.Release.patch_stored)
+        self.assertIs(park, cluster_release.Release.patch_stored)
         self.assertEqual([], self.warnings())
         self.poll()
         self.settle()

@@ -7,7 +7,7 @@ from __future__ import annotations
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -83,7 +83,9 @@ class OldHookTest(MachinesTestCase):
     def test_a_rotation_that_is_taken_back(self) -> None:
         self.renew()
         self.hold()
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         rollback.rollback(operation)
         self.until_complete()
         self.assertEqual([], self.hooks())

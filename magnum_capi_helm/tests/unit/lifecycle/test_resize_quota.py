@@ -14,7 +14,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -50,7 +50,9 @@ class GrowthTest(base.FlowTestCase):
         order = rollout.Order(
             labels={"boot_volume_size": "50"}, replacing=True
         )
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         rollout.apply(operation, order)
         self.capi.settle()
         self.poll()

@@ -9,7 +9,7 @@ import fixtures
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import resize
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 _WORKERS = (
@@ -47,6 +47,6 @@ class SameCountTest(base.FlowTestCase):
         self.useFixture(fixtures.MockPatch("time.sleep", sleep))
         row = self.row()
         workers = row.default_ng_worker
-        current = operation.Operation(self.context, row, rt)
+        current = cluster_operation.Operation(self.context, row, rt)
         resize.resize(current, workers, ())
         self.assertEqual("v1.34.2", self.version())

@@ -8,7 +8,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -32,7 +32,7 @@ class RollbackTest(upgrading.UpgradeTestCase):
     def back(self) -> None:
         """``magnum-capi-helm cluster rollback``."""
         left = rollback.rollback(
-            operations.Operation(self.admin, self.row(), runtime.get())
+            cluster_operation.Operation(self.admin, self.row(), runtime.get())
         )
         self.assertEqual("", left)
 

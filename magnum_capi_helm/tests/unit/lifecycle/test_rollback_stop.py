@@ -8,7 +8,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import test_upgrade_minors
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -23,7 +23,9 @@ class StopTest(test_upgrade_minors.MinorsTestCase):
 
     def stop(self) -> None:
         """``magnum-capi-helm cluster rollback --stop-here``."""
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         rollback.rollback(operation, stop=True)
 
     def stopped(self, control_plane: tuple[str, str], image: str) -> None:

@@ -8,7 +8,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.unit import test_driver_legacy
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
@@ -115,7 +115,9 @@ class LegacyTest(test_driver_legacy.LegacyTestCase):
 
     def test_its_values_stay(self) -> None:
         order = rollout.Order(chart="0.16.1")
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         left = rollout.apply(operation, order)
         self.assertEqual("", left)
         self.settle()

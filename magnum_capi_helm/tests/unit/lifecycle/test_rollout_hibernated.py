@@ -9,7 +9,7 @@ from magnum.common import exception
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import test_autoscaler_counts
@@ -32,7 +32,9 @@ class HibernationTestCase(base.FlowTestCase):
 
     def order(self, *, hibernated: bool) -> str:
         """Hibernate or wake the cluster, as the command does."""
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         return rollout.apply(operation, rollout.Order(hibernated=hibernated))
 
     def hibernate(self) -> None:

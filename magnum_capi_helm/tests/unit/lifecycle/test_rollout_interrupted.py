@@ -9,7 +9,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
@@ -88,7 +88,7 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.poll()
         self.assertEqual("UPDATE_FAILED", self.row().status)
         left = rollback.rollback(
-            operations.Operation(self.admin, self.row(), runtime.get())
+            cluster_operation.Operation(self.admin, self.row(), runtime.get())
         )
         self.assertEqual("", left)
         self.settle()
@@ -113,5 +113,7 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.assertEqual("the cluster was deleted meanwhile", str(error))
 
     def _left(self) -> str:
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         return operation.wait_reason()

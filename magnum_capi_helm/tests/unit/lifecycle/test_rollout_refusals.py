@@ -11,7 +11,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
 
@@ -63,7 +63,7 @@ class RefusedTest(rolling.RolloutTestCase):
         self.assertRaises(
             errors.NotSupported,
             rollout.apply,
-            operations.Operation(self.admin, row, runtime.get()),
+            cluster_operation.Operation(self.admin, row, runtime.get()),
             self.order(),
         )
         self.assertIsNone(
@@ -88,7 +88,7 @@ class RefusedTest(rolling.RolloutTestCase):
             self.plane.clock.advance(lease.DURATION)
 
         self.useFixture(fixtures.MockPatch("time.sleep", sleep))
-        operation = operations.Operation(self.admin, self.row(), rt)
+        operation = cluster_operation.Operation(self.admin, self.row(), rt)
         rollout.apply(operation, self.order())
         self.assertEqual(1, len(pauses))
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)

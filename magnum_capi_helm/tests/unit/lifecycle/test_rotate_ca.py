@@ -30,7 +30,7 @@ from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation as magnum_operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.delivery import pki
@@ -381,7 +381,7 @@ class RotationTest(RotationTestCase):
         ):
             text = "slow:NoExecute" if name == "node_taints" else "true"
             rollout.apply(
-                magnum_operations.Operation(
+                cluster_operation.Operation(
                     self.admin, self.row(), runtime.get()
                 ),
                 rollout.Order(labels={name: text}, replacing=True),

@@ -15,7 +15,7 @@ from magnum_capi_helm.chart import ca_rotation
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import management
@@ -135,7 +135,9 @@ class TakenBackTest(RotationBackTestCase):
 
     def roll_back(self) -> None:
         """The operator's command."""
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         rollback.rollback(operation)
 
     def renewals(self) -> list[float]:

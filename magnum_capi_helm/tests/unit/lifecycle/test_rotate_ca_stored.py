@@ -18,7 +18,7 @@ from magnum_capi_helm.database import rows as database_rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -182,7 +182,9 @@ class EndedTest(StoredTestCase):
 
     def take_back(self) -> None:
         """The operator's command."""
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         rollback.rollback(operation)
 
     def test_a_copy_of_a_complete_rotation_is_dropped(self) -> None:

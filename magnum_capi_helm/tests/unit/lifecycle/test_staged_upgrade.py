@@ -17,7 +17,7 @@ from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
@@ -146,7 +146,9 @@ class DisturbedTest(StepsTestCase):
     def test_an_upgrade_is_rolled_back_before_any_machine_changed(
         self,
     ) -> None:
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         rollback.rollback(operation)
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
@@ -166,7 +168,9 @@ class DisturbedTest(StepsTestCase):
 
     def test_other_changes_wait_for_its_end(self) -> None:
         self.fail()
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         error = self.assertRaises(
             errors.NotSupported, release_change.read, operation
         )

@@ -15,7 +15,7 @@ from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.chart import renamed
@@ -119,7 +119,7 @@ class RenamedValuesTest(upgrading.UpgradeTestCase):
         self.assertEqual("UPDATE_FAILED", self.row().status)
         self.check(_AFTER)
         rollback.rollback(
-            operations.Operation(self.admin, self.row(), runtime.get())
+            cluster_operation.Operation(self.admin, self.row(), runtime.get())
         )
         self.settle()
         self.assertEqual(renamed.LAST, self.helm.upgrades[-1].chart_version)

@@ -127,19 +127,19 @@ class ParseTest(base.BaseTestCase):
 class ValuesTest(base.BaseTestCase):
     def test_a_settled_value_was_given_by_nobody(self) -> None:
         values = resolve({"size": "1"}, {})
-        self.assertEqual(values, values.settled())
+        self.assertEqual(values, values.without_settings())
         self.assertEqual(("size", "1"), values.given(SIZE))
-        self.assertIsNone(values.settled().given(SIZE))
+        self.assertIsNone(values.without_settings().given(SIZE))
 
     def test_a_lasting_value_is_given_and_may_be_replaced(self) -> None:
-        values = resolve({"size": "1"}, {}).lasting(("size",))
+        values = resolve({"size": "1"}, {}).with_fixed(("size",))
         self.assertEqual(("size", "1"), values.given(SIZE))
-        group = values.beneath(labels.Values({}))
-        other = values.beneath(resolve({"size": "2"}, {}))
-        kept = labels.Values({"version": "1"}).over(values)
+        group = values.overridden_by(labels.Values({}))
+        other = values.overridden_by(resolve({"size": "2"}, {}))
+        kept = labels.Values({"version": "1"}).overriding(values)
         self.assertEqual(
             [True, True, False, True],
-            [each.lasts(SIZE) for each in (values, group, other, kept)],
+            [each.is_fixed(SIZE) for each in (values, group, other, kept)],
         )
 
     def test_a_value_of_an_option_is_refused_as_a_user_would_write_it(

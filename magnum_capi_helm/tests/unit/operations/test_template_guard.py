@@ -77,8 +77,8 @@ def _objects(**machines: str) -> tuple[dict[str, Any], ...]:
 
 def _record(
     generation: int | str = 1, stamp: str = "v1-a", version: int = 4
-) -> helm_records.Release:
-    return helm_records.Release(
+) -> helm_records.RevisionContent:
+    return helm_records.RevisionContent(
         version=version,
         status="deployed",
         chart_name="openstack-cluster",

@@ -24,8 +24,8 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import release as releases
+from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.unit import test_driver_legacy
@@ -280,7 +280,7 @@ class MeantTest(upgrading.UpgradeTestCase):
         self.poll()
         put_build(self.helm, PATCHED)
         rollback.rollback(
-            operations.Operation(self.admin, self.row(), runtime.get())
+            cluster_operation.Operation(self.admin, self.row(), runtime.get())
         )
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
@@ -452,7 +452,9 @@ class DigestTest(base.FlowTestCase):
 
     def kept(self) -> desired_state.DesiredState:
         """What is wanted of the release."""
-        release = releases.Release(self.admin, self.row(), runtime.get())
+        release = cluster_release.Release(
+            self.admin, self.row(), runtime.get()
+        )
         found = release.read_stored().desired
         assert found is not None
         return found

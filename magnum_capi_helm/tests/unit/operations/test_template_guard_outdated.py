@@ -24,7 +24,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.fakes import held
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -246,7 +246,9 @@ class WaysTest(OutdatedCase):
     def roll_out(self) -> None:
         """Roll the same chart out, as the operator's command does."""
         chart = self.helm.upgrades[-1].chart_version
-        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        operation = cluster_operation.Operation(
+            self.admin, self.row(), runtime.get()
+        )
         rollout.apply(operation, rollout.Order(chart=chart))
 
     def polls(self) -> None:

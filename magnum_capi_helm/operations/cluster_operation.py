@@ -32,9 +32,9 @@ from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import apply
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
-from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 
 LOG = log.getLogger(__name__)
@@ -48,12 +48,12 @@ NO_RELEASE = (
 )
 
 
-class Operation(releases.Release):
+class Operation(cluster_release.Release):
     """One operation on one cluster.
 
     :param context: Magnum's, of the user or of its periodic task
     :param cluster: Magnum's row, as old as the call
-    :param runtime: as for :class:`releases.Release`
+    :param runtime: as for :class:`cluster_release.Release`
     """
 
     # Refusals, before the first write
@@ -94,7 +94,7 @@ class Operation(releases.Release):
     def check_replacement(
         self,
         rows_then: requested_groups.Rows,
-        stored_then: releases.StoredState | None = None,
+        stored_then: cluster_release.StoredState | None = None,
         *,
         always: bool = False,
     ) -> None:
@@ -119,7 +119,9 @@ class Operation(releases.Release):
                 with self.runtime.turns.turn():
                     template_guard.check(self, planned, rows_then, revisions)
         except errors.CapiHelmError as error:
-            later = error.retriable or isinstance(error, releases.ABSENT)
+            later = error.retriable or isinstance(
+                error, cluster_release.ABSENT
+            )
             if not later or isinstance(error, errors.WouldReplace):
                 raise
             text = "Cluster %s: not compared yet: %s"

@@ -191,7 +191,7 @@ def deployed(
     rt: runtimes.Runtime,
     scope: location.Scope,
     revisions: Sequence[view.Revision],
-) -> helm_records.Release | None:
+) -> helm_records.RevisionContent | None:
     """Return the content of :func:`last_deployed`; None: no revisions.
 
     :raises Conflict: its record was deleted meanwhile
@@ -358,7 +358,7 @@ class Release:
         """Return the revisions, the newest last."""
         return helm_records.revisions(self.runtime.management, *self.scope)
 
-    def record(self, version: int) -> helm_records.Release | None:
+    def record(self, version: int) -> helm_records.RevisionContent | None:
         """Return a revision with its content, or None when it is gone.
 
         :raises HelmError: the record can't be read

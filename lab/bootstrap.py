@@ -3,16 +3,15 @@
 """From the user's Python into the lab's own virtual environment.
 
 Only the standard library may be imported here and by the modules imported
-here: addon_provider, choices, cluster_api, definitions, errors, environment,
-golang, layout, lock, programs, progress, stamps, steps, tools, virtualenv,
-nodes.mode, nodes.system.
+here: choices, cluster_api, definitions, errors, environment, golang, layout,
+lock, programs, progress, stamps, steps, tools, virtualenv, nodes.mode,
+nodes.system.
 """
 
 import os
 import pathlib
 import sys
 
-from lab import addon_provider
 from lab import environment
 from lab import errors
 from lab import layout
@@ -69,13 +68,6 @@ def _todo(other: programs.Other) -> list[steps.Step]:
         found.append(
             steps.Step("programs", lambda say: programs.build(say, other))
         )
-    if not addon_provider.ready():
-        found.append(
-            steps.Step(
-                "addon provider's packages",
-                lambda say: addon_provider.install(),
-            )
-        )
     return found
 
 
@@ -86,8 +78,6 @@ def enter(held: int | None) -> None:
             "there is no lab yet", hint="Run 'python3 -m lab up' first."
         )
     env = environment.outside()
-    # It is noted, and may be relative to a folder that we leave.
-    env.pop(addon_provider.VARIABLE, None)
     if held is not None:
         env.update(lock.handed_on(held))
     sys.stdout.flush()

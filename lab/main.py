@@ -5,7 +5,6 @@
 import argparse
 import sys
 
-from lab import addon_provider
 from lab import bootstrap
 from lab import cli
 from lab import cluster_api
@@ -61,7 +60,6 @@ def _choose(options: argparse.Namespace) -> int:
     if options.command in _CHANGING:
         held = lock.take(options.command)
     if options.command in _BUILDING:
-        addon_provider.choose()
         programs.choose(minors=getattr(options, "minors", None))
     if options.command == "build":
         # Not the driver: two that install it at once spoil its metadata.

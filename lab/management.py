@@ -3,14 +3,12 @@
 """A management plane: a Kubernetes API server and Cluster API's managers.
 
 Among them are those of Cluster API's OpenStack provider (CAPO). ``labinfra``
-plays the inside of the machines, and the addon provider unless a real one
-runs.
+plays the inside of the machines, and the addon provider.
 """
 
 from collections.abc import Callable
 import pathlib
 
-from lab import addon_provider
 from lab import layout
 from lab import manifests
 from lab import planes
@@ -43,7 +41,6 @@ def services(plane: planes.Plane) -> list[service.Service]:
         _controller_manager(plane),
         *(_manager(plane, name) for name in _MANAGERS),
         *([] if mode.chosen() else [labinfra(plane)]),
-        *([addons(plane)] if addon_provider.chosen() else []),
     ]
 
 
@@ -182,21 +179,9 @@ def labinfra(plane: planes.Plane) -> service.Service:
             f"-health-addr={health}",
             f"-clouds={layout.CLOUDS_YAML}",
             "-v=2",
-            *(["-no-addons"] if addon_provider.chosen() else []),
         ),
         layer=5,
         ports=(port,),
         probe=service.answers(f"http://{health}/readyz", strict=True),
         inputs=_built("labinfra"),
-    )
-
-
-def addons(plane: planes.Plane) -> service.Service:
-    """The real addon provider, for who has a checkout of it."""
-    return service.Service(
-        plane.called(addon_provider.NAME),
-        addon_provider.argv(),
-        layer=5,
-        env=addon_provider.variables(plane.kubeconfig),
-        inputs=addon_provider.inputs,
     )

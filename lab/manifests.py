@@ -30,8 +30,6 @@ PROVIDERS: dict[str, tuple[dict[str, str], int]] = {
     "orc": ({}, 0),
 }
 ADDONS = layout.SOURCE / "plane" / "addon-crds.yaml"
-# The real one writes its own definitions, but not over those of others.
-_ADDON_PROVIDER = "cluster-api-addon-provider"
 
 
 def _source(plane: planes.Plane) -> str:
@@ -147,7 +145,7 @@ def crds_applied(plane: planes.Plane) -> bool:
 def apply_crds(plane: planes.Plane) -> None:
     """Give the CRDs to the API server."""
     apply(plane, "crds", _crd_files(plane))
-    apply(plane, "addon-crds", [ADDONS], _ADDON_PROVIDER)
+    apply(plane, "addon-crds", [ADDONS])
 
 
 def webhooks_applied(plane: planes.Plane) -> bool:
@@ -183,19 +181,10 @@ def applied(plane: planes.Plane, kind: str, files: list[pathlib.Path]) -> bool:
     return stamps.fresh(kind, stamps.fingerprint(files=files), _stamps(plane))
 
 
-def apply(
-    plane: planes.Plane,
-    kind: str,
-    files: list[pathlib.Path],
-    manager: str = "kubectl",
-) -> None:
-    """Give files to the API server, and remember it.
-
-    :param manager: the owner of their fields
-    """
+def apply(plane: planes.Plane, kind: str, files: list[pathlib.Path]) -> None:
+    """Give files to the API server, and remember it."""
     # Client-side apply would exceed the size limit of its annotation.
     options = ["--server-side", "--force-conflicts", "--validate=false"]
-    options.append(f"--field-manager={manager}")
     tools.run(
         [
             layout.BIN / "kubectl",

@@ -4,7 +4,6 @@
 
 import functools
 
-from lab import addon_provider
 from lab import charts
 from lab import errors
 from lab import management
@@ -24,7 +23,6 @@ def everything() -> dict[str, service.Service]:
     found = [
         *(one for plane in planes.ALL for one in management.services(plane)),
         *(management.labinfra(plane) for plane in planes.ALL),
-        *addon_providers(),
         postgres.server(),
         charts.server(),
         *services.services(),
@@ -33,11 +31,6 @@ def everything() -> dict[str, service.Service]:
         *node_services.services(),
     ]
     return {one.name: one for one in found}
-
-
-def addon_providers() -> list[service.Service]:
-    """Those of a checkout, of every management cluster."""
-    return [management.addons(plane) for plane in planes.ALL]
 
 
 def planes_in_use() -> list[planes.Plane]:
@@ -66,8 +59,6 @@ def in_use() -> list[service.Service]:
     others = [services.magnum()] if ha_in_use() else ha.services()
     if not horizon_in_use():
         others.append(dashboard.server())
-    if not addon_provider.chosen():
-        others += addon_providers()
     if mode.chosen():
         # Machines that run need nobody to play them.
         others += [management.labinfra(plane) for plane in planes.ALL]

@@ -7,7 +7,6 @@ import functools
 import sys
 import time
 
-from lab import addon_provider
 from lab import charts
 from lab import driver_user
 from lab import layout
@@ -97,11 +96,10 @@ def _nodes() -> list[steps.Step]:
 
 def _stop_old() -> None:
     """Stop outdated services, and those of an older choice."""
-    others = [] if addon_provider.chosen() else registry.addon_providers()
     if mode.chosen():
-        others += [management.labinfra(plane) for plane in planes.ALL]
+        others = [management.labinfra(plane) for plane in planes.ALL]
     else:
-        others += node_services.services()
+        others = node_services.services()
     for one in others:
         one.stop()
     for one in registry.everything().values():

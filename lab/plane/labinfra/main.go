@@ -48,7 +48,6 @@ const (
 var (
 	healthAddr = flag.String("health-addr", "127.0.0.1:9547", "address of /readyz and /addons")
 	joinDelay  = flag.Duration("join-delay", 2*time.Second, "server ACTIVE -> Node registered")
-	noAddons   = flag.Bool("no-addons", false, "leave addons to a provider of their own")
 	tick       = flag.Duration("tick", time.Second, "poll interval")
 )
 
@@ -172,7 +171,7 @@ func (l *lab) reconcile(ctx context.Context) {
 		l.seen.clusters[client.ObjectKeyFromObject(&owners.Items[i])] = &owners.Items[i]
 	}
 	l.machines(ctx)
-	if !*noAddons && !l.report.holds() {
+	if !l.report.holds() {
 		l.addons(ctx)
 		l.report.note(l.releases)
 	}

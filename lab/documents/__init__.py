@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The commands in the documentation, run on the lab.
+"""The commands of the guide, run on the lab.
 
-``commands`` reads them from the pages, ``tables`` says what of a page stands
-for what on the lab and what is not run, ``reader`` goes through a page as a
-person would.
+``commands`` reads them from the pages. ``tables`` says what stands for what on
+the lab, and what is not run. ``reader`` goes through a page.
 """

@@ -4,77 +4,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+import contextlib
 import os
 import pathlib
 import select
 import signal
 import subprocess
-import time
-from types import TracebackType
-
-#: What no program prints.
-_MARK = "\x1ethe command ended with"
 
 
-class Shell:
-    """A bash that runs one command after the other.
+@contextlib.contextmanager
+def opened(
+    env: Mapping[str, str], longest: float = 300
+) -> Iterator[Callable[[str], tuple[int, str]]]:
+    """Start a bash in ``$HOME``, and kill it in the end.
 
-    :param home: a folder of its own, where it begins
+    What is yielded runs a command, and returns its exit code and what it
+    printed. It raises TimeoutError after ``longest`` seconds.
     """
+    home = pathlib.Path(env["HOME"])
+    step, printed = home / ".step", home / ".printed"
+    with subprocess.Popen(
+        ["bash", "--noprofile", "--norc", "-o", "pipefail"],
+        cwd=home,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        lines, codes = child.stdin, child.stdout
+        assert lines and codes
 
-    def __init__(self, home: pathlib.Path, env: Mapping[str, str]) -> None:
-        self._step = home / ".step"
-        self._child = subprocess.Popen(
-            ["bash", "--noprofile", "--norc", "-o", "pipefail"],
-            cwd=home,
-            env={**env, "HOME": str(home)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-    def __enter__(self) -> Shell:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._child.poll() is None:
-            os.killpg(self._child.pid, signal.SIGKILL)
-        self._child.wait()
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe:
-                pipe.close()
-
-    def run(self, command: str, seconds: float = 300) -> tuple[int, str]:
-        """The exit code of a command, and what it printed.
-
-        :raises TimeoutError: it has not ended; the shell is of no use then
-        """
-        self._step.write_text(f"{command}\n")
-        script = f". '{self._step}' </dev/null; printf '\\n{_MARK} %d\\n' $?\n"
-        assert self._child.stdin
-        self._child.stdin.write(script.encode())
-        self._child.stdin.flush()
-        printed = self._read(command, time.monotonic() + seconds)
-        text, _, code = printed.rpartition(f"\n{_MARK} ")
-        return int(code), text
-
-    def _read(self, command: str, deadline: float) -> str:
-        assert self._child.stdout
-        pipe = self._child.stdout.fileno()
-        read = b""
-        while not (_MARK.encode() in read and read.endswith(b"\n")):
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([pipe], [], [], left)[0]:
-                raise TimeoutError(f"{command}: {read.decode()[-2000:]}")
-            more = os.read(pipe, 65536)
-            if not more:
+        def run(command: str) -> tuple[int, str]:
+            step.write_text(f"{command}\n")
+            printed.write_text("")
+            lines.write(f". '{step}' </dev/null >>'{printed}' 2>&1; echo $?\n")
+            lines.flush()
+            if not select.select([codes], [], [], longest)[0]:
+                raise TimeoutError(f"{command}: {printed.read_text()[-2000:]}")
+            code = codes.readline()
+            if not code:
                 raise RuntimeError(f"{command} ended the shell")
-            read += more
-        return read.decode(errors="replace")
+            return int(code), printed.read_text(errors="replace")
+
+        try:
+            yield run
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)

@@ -20,8 +20,9 @@ class QuickstartTest(base.LabCase):
 
     def test_each_command_of_the_quickstart(self) -> None:
         said = io.StringIO()
-        read = reader.Reader("user/quickstart", said.write).read()
+        page = reader.Reader("user/quickstart", said.write)
+        page.read()
         self.addDetail("page", content.text_content(said.getvalue()))
-        self.assertEqual([], read.wrong)
-        self.assertEqual(8, read.not_run)
-        self.assertGreaterEqual(read.run, 15)
+        self.assertEqual([], page.wrong)
+        self.assertEqual(8, page.not_run)
+        self.assertGreaterEqual(page.run, 15)

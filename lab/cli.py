@@ -95,8 +95,7 @@ def _up(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     up.add_argument(
         "--horizon",
         action="store_true",
-        help="run Horizon with magnum-ui, too, and have Debian's Chromium for"
-        " its tests (root installs it when it is missing)",
+        help="run Horizon with magnum-ui, too",
     )
     up.add_argument(
         "--nodes",

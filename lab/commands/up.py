@@ -117,7 +117,7 @@ def _tell(wanted: list[planes.Plane], took: str, horizon: bool) -> None:
     for plane in wanted:
         print(f"  Kubernetes: export KUBECONFIG={plane.kubeconfig}")
     if horizon:
-        print(dashboard.advice())
+        print(f"  Horizon:    {dashboard.URL} (demo or admin, password lab)")
 
 
 def _prepare(plane: planes.Plane) -> None:

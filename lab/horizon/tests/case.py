@@ -72,7 +72,10 @@ class HorizonCase(base.LabCase):
         except urllib.error.URLError:
             self.fail("no Horizon: `python3 -m lab up --horizon` first")
         if not _CHROMIUM.exists():
-            self.fail(f"no {_CHROMIUM}: `apt-get install chromium` first")
+            self.fail(
+                f"no {_CHROMIUM}: `apt-get install --no-install-recommends"
+                " chromium fonts-dejavu-core` first"
+            )
 
     def _listen(self, message: sync_api.ConsoleMessage) -> None:
         told = f"{message.text} {message.location}"

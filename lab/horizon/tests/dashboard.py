@@ -123,19 +123,10 @@ class Dashboard:
         self._field(field).select_option(label=label)
         self.settle()
 
-    def offered(self, field: str) -> list[str]:
-        """What an option of the dialog can be, without its heading."""
-        texts = self._field(field).locator("option").all_inner_texts()
-        return [text for text in texts if not text.startswith("Choose ")]
-
     def chosen(self, field: str) -> str:
         """What an option of the dialog is."""
         found = self._field(field).locator("option:checked")
         return str(found.inner_text()).strip()
-
-    def is_ticked(self, field: str) -> bool:
-        """Whether a box of the dialog is ticked."""
-        return bool(self._field(field).is_checked())
 
     def tick_one_of(self, name: str) -> None:
         """Tick one of several boxes, by what is written beside it."""

@@ -39,10 +39,12 @@ while read -r _ _ _ _ place _; do
         *) mount -o remount,bind,ro "$place" ;;
     esac
 done </proc/self/mountinfo
-if touch /written-by-magnum 2>/dev/null; then
-    echo "/ can be written" >&2
-    exit 1
-fi
+for place in / /root /var/lib /var/tmp; do
+    if touch "$place/written-by-magnum" 2>/dev/null; then
+        echo "$place can be written" >&2
+        exit 1
+    fi
+done
 cd /
 exec setpriv --reuid="$user" --regid="$user" --clear-groups \
     --inh-caps=+dac_read_search --ambient-caps=+dac_read_search -- "$@"

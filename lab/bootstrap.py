@@ -45,7 +45,7 @@ def prepare(
         needs = frozenset({"programs"})
         todo.append(steps.Step("systems of machines", system.build, needs))
     if todo:
-        steps.run(todo, progress.Board(sys.stdout, len(todo)))
+        steps.run(todo, progress.Board(len(todo)))
 
 
 def _todo(other: programs.Other) -> list[steps.Step]:

@@ -9,7 +9,6 @@ virtual environment.
 
 import fcntl
 import os
-import pathlib
 
 from lab import errors
 from lab import layout
@@ -17,13 +16,13 @@ from lab import layout
 _HANDED_ON = "LAB_LOCK_FD"
 
 
-def take(command: str, path: pathlib.Path = layout.LOCK) -> int:
+def take(command: str) -> int:
     """Hold the lock until this process ends, or say who holds it."""
     inherited = os.environ.pop(_HANDED_ON, "")
     if inherited:
         return int(inherited)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    layout.LOCK.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(layout.LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -6,7 +6,7 @@ import dataclasses
 import os
 import pathlib
 
-PROC = pathlib.Path("/proc")
+_PROC = pathlib.Path("/proc")
 _LISTEN = "0A"
 
 
@@ -23,12 +23,12 @@ class Owner:
         return f"process {self.pid} ({self.command})"
 
 
-def _listening(port: int, proc: pathlib.Path) -> set[str]:
+def _listening(port: int) -> set[str]:
     """The inodes of the sockets that listen on the port."""
     inodes = set()
     for table in ("tcp", "tcp6"):
         try:
-            lines = (proc / "net" / table).read_text().splitlines()[1:]
+            lines = (_PROC / "net" / table).read_text().splitlines()[1:]
         except OSError:
             continue
         for line in lines:
@@ -48,13 +48,13 @@ def _holds(process: pathlib.Path, links: set[str]) -> bool:
         return False
 
 
-def owner(port: int, proc: pathlib.Path = PROC) -> Owner | None:
+def owner(port: int) -> Owner | None:
     """The process that listens on a TCP port of this machine, if any."""
-    inodes = _listening(port, proc)
+    inodes = _listening(port)
     if not inodes:
         return None
     links = {f"socket:[{inode}]" for inode in inodes}
-    for process in proc.iterdir():
+    for process in _PROC.iterdir():
         if process.name.isdigit() and _holds(process, links):
             words = (process / "cmdline").read_bytes().split(b"\0")
             command = b" ".join(words).decode(errors="replace").strip()

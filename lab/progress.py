@@ -2,13 +2,12 @@
 
 """Progress: live lines on a terminal, one line per event without one."""
 
-from collections.abc import Callable
 import dataclasses
 import os
 import shutil
+import sys
 import threading
 import time
-from typing import TextIO
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -36,19 +35,11 @@ class Board:
     total of 0 the steps are not numbered.
     """
 
-    def __init__(
-        self,
-        stream: TextIO,
-        total: int,
-        *,
-        first: int = 1,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._stream = stream
-        self._live = stream.isatty() and os.environ.get("TERM") != "dumb"
+    def __init__(self, total: int) -> None:
+        self._stream = sys.stdout
+        self._live = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self._total = total
-        self._next = first
-        self._clock = clock
+        self._next = 1
         self._lines: dict[str, _Line] = {}
         self._drawn = 0
         self._lock = threading.RLock()
@@ -56,7 +47,7 @@ class Board:
     def begin(self, name: str) -> None:
         """A step starts."""
         with self._lock:
-            self._lines[name] = _Line(self._next, self._clock())
+            self._lines[name] = _Line(self._next, time.monotonic())
             self._next += 1
             self.tick()
 
@@ -66,7 +57,7 @@ class Board:
             line = self._lines[name]
             line.detail = detail
             if not self._live:
-                took = duration(self._clock() - line.started)
+                took = duration(time.monotonic() - line.started)
                 self._print(f"{self._head(line)}{name} {took} {detail}")
             self.tick()
 
@@ -74,7 +65,7 @@ class Board:
         """A step is done, or has failed when the mark says so."""
         with self._lock:
             line = self._lines.pop(name)
-            took = duration(self._clock() - line.started)
+            took = duration(time.monotonic() - line.started)
             self._print(f"{self._head(line)}{mark} {name} {took}")
             self.tick()
 
@@ -85,7 +76,7 @@ class Board:
         with self._lock:
             self._erase()
             width = shutil.get_terminal_size().columns
-            now = self._clock()
+            now = time.monotonic()
             spinner = _SPINNER[int(now * 10) % len(_SPINNER)]
             for name, line in self._lines.items():
                 took = duration(now - line.started)

@@ -204,7 +204,7 @@ def _set_up() -> None:
             env=environment.outside(),
         )
 
-    board = progress.Board(sys.stdout, 1)
+    board = progress.Board(1)
     steps.run([steps.Step("tox", install)], board)
     stamps.write("tox", value)
 

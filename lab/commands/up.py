@@ -4,7 +4,6 @@
 
 from collections.abc import Iterable
 import functools
-import sys
 import time
 
 from lab import charts
@@ -79,7 +78,7 @@ def run(
     if horizon:
         todo += dashboard.todo()
     if todo:
-        steps.run(todo, progress.Board(sys.stdout, len(todo)))
+        steps.run(todo, progress.Board(len(todo)))
     took = progress.duration(time.monotonic() - started)
     _tell(wanted, took, horizon)
 

@@ -2,7 +2,6 @@
 
 """Waits for a cluster and shows how far it is."""
 
-import sys
 import time
 
 from lab import errors
@@ -21,7 +20,7 @@ def until(
 ) -> float:
     """Wait for a status, or with None for the end; the seconds it took."""
     started = time.monotonic()
-    board = progress.Board(sys.stdout, 0)
+    board = progress.Board(0)
     board.begin(title)
     seen = ""
     while True:

@@ -9,7 +9,6 @@ command prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 import pathlib
 import re
 import shlex
@@ -71,20 +70,17 @@ def parse(text: str, prompt: str = "") -> list[Step]:
     lines = iter(text.splitlines())
     for line in lines:
         if line.startswith(prompt) and line.strip():
-            found.append(Step(_whole(line.removeprefix(prompt), lines)))
+            command = line.removeprefix(prompt)
+            while _is_open(command):
+                following = next(lines, None)
+                if following is None:
+                    raise ValueError(f"{command!r} does not end")
+                command = f"{command}\n{following}"
+            found.append(Step(command))
         elif found:
             command, shown = found.pop()
             found.append(Step(command, f"{shown}{line}\n"))
     return found
-
-
-def _whole(command: str, lines: Iterator[str]) -> str:
-    while _is_open(command):
-        following = next(lines, None)
-        if following is None:
-            raise ValueError(f"{command!r} does not end")
-        command = f"{command}\n{following}"
-    return command
 
 
 def _is_open(command: str) -> bool:

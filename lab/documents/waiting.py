@@ -109,26 +109,25 @@ class Waiting:
             return status.endswith("_COMPLETE")
 
         # A change to what is there already is not seen.
-        _until(lambda: self._state(name)[:2] != before, _BEGINS)
-        if not _until(ended):
-            raise NotDone(f"not within {_LONGEST} s: {command!r}")
+        with contextlib.suppress(NotDone):
+            _until(lambda: self._state(name)[:2] != before, "", _BEGINS)
+        _until(ended, command)
 
     def _remove(self, name: str) -> None:
         if self._state(name)[0] not in (_GONE, "DELETE_IN_PROGRESS"):
             self._delete("clusters", name)
-        if not _until(lambda: self._state(name)[0] == _GONE):
-            raise NotDone(f"{name} is still there")
+        _until(lambda: self._state(name)[0] == _GONE, f"delete {name}")
 
     def _delete(self, kind: str, name: str) -> None:
         with contextlib.suppress(ka_exceptions.NotFound):
             self._magnum.call("DELETE", f"/{kind}/{name}")
 
 
-def _until(done: Callable[[], bool], seconds: float = _LONGEST) -> bool:
-    """Wait until something is done; return whether it is."""
+def _until(
+    done: Callable[[], bool], what: str, seconds: float = _LONGEST
+) -> None:
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
-            return False
+            raise NotDone(f"not within {seconds} s: {what}")
         time.sleep(base.POLL)
-    return True

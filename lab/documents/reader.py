@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``python3 -m lab.documents.reader user/quickstart``: a page on the lab."""
+"""``python3 -m lab.documents.reader user/quickstart``: a page on the lab.
+
+``--tests user/quickstart`` shows the tests of what the page says.
+"""
 
 from __future__ import annotations
 
@@ -128,10 +131,15 @@ def _environment(home: pathlib.Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--tests"]:
+        for page in sys.argv[2:]:
+            for word in tables.load(page).tests:
+                print(*tables.tests(word), sep="\n")
+        sys.exit()
     failed = False
-    for name in sys.argv[1:]:
-        page = Reader(name, functools.partial(print, end="", flush=True))
-        page.read()
-        print(f"== {name}: {page.run} run, {page.not_run} not run")
-        failed |= bool(page.wrong)
+    for page in sys.argv[1:]:
+        reader = Reader(page, functools.partial(print, end="", flush=True))
+        reader.read()
+        print(f"== {page}: {reader.run} run, {reader.not_run} not run")
+        failed |= bool(reader.wrong)
     sys.exit(failed)

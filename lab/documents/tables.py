@@ -17,6 +17,7 @@ import yaml
 from lab.documents import commands
 
 FOLDER = pathlib.Path(__file__).parent / "tables"
+_CHECKOUT = FOLDER.parents[2]
 #: Shell commands that make what many pages take for granted, by name.
 GIVEN: dict[str, str] = yaml.safe_load((FOLDER / "given.yaml").read_text())
 
@@ -48,6 +49,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :param after: shell commands that take it away again
     :param user: whose ``openrc`` is read: ``demo`` or ``admin``
     :param not_run: why none of the page's commands is run
+    :param tests: parts of the paths of tests that prove what the page says
     """
 
     stands: dict[str, str] = {}
@@ -56,6 +58,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     after: str = ""
     user: str = "demo"
     not_run: str = ""
+    tests: tuple[str, ...] = ()
     commands: tuple[Entry, ...] = ()
 
     def entry(self, command: str) -> Entry:
@@ -96,3 +99,16 @@ def pages() -> list[str]:
     """Return the pages that have a table."""
     names = sorted(file.stem for file in FOLDER.glob("*-*.yaml"))
     return [name.replace("-", "/", 1) for name in names]
+
+
+def tests(word: str) -> list[str]:
+    """Return files of tests with a word in their path, and their tests."""
+    found = []
+    for folder in ("lab", "magnum_capi_helm"):
+        for file in sorted(_CHECKOUT.glob(f"{folder}/**/test_*.py")):
+            path = str(file.relative_to(_CHECKOUT))
+            if word in path:
+                names = re.findall(r"def test_(\w+)", file.read_text())
+                lines = (f"    {name.replace('_', ' ')}" for name in names)
+                found.append("\n".join([path, *lines]))
+    return found

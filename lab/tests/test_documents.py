@@ -105,6 +105,8 @@ class EveryPageTest(base.BaseTestCase):
             table = tables.load(page)
             found = [each for each, _ in commands.steps(commands.read(page))]
             self.assertLessEqual(set(table.given), set(tables.GIVEN), page)
+            for word in table.tests:
+                self.assertTrue(tables.tests(word), f"{page}: {word}")
             used = [table.entry(each) for each in found]
             for entry in table.commands:
                 self.assertIn(entry, used, page)

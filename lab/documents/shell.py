@@ -42,12 +42,14 @@ def opened(
             printed.write_text("")
             lines.write(f". '{step}' </dev/null >>'{printed}' 2>&1; echo $?\n")
             lines.flush()
-            if not select.select([codes], [], [], longest)[0]:
-                raise TimeoutError(f"{command}: {printed.read_text()[-2000:]}")
+            ended, _, _ = select.select([codes], [], [], longest)
+            text = printed.read_text(errors="replace")
+            if not ended:
+                raise TimeoutError(f"{command}: {text[-2000:]}")
             code = codes.readline()
             if not code:
                 raise RuntimeError(f"{command} ended the shell")
-            return int(code), printed.read_text(errors="replace")
+            return int(code), text
 
         try:
             yield run

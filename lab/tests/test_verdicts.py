@@ -93,7 +93,7 @@ def _result(code: int, failed: int, *tests: str) -> test_command.Result:
 
 
 class LabTestTest(unittest.TestCase):
-    def test_what_stestr_and_tox_print_is_understood(self) -> None:
+    def test_output_of_stestr_and_tox_is_understood(self) -> None:
         self.assertEqual((15, 2), test_command.count(_STESTR))
         self.assertEqual((0, 0), test_command.count("ruff: all fine\n"))
         self.assertEqual(

@@ -4,7 +4,8 @@
 
 A page says ``create`` and then ``resize``; a reader waits between the two
 until the cluster is complete. Looking and deleting need no wait. A second
-cluster of a name is another example: the first one is deleted before.
+cluster of a name is another example: the first one is deleted before. No page
+makes a template twice.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Waiting:
         """
         line = commands.one_line(command)
         if template := _TEMPLATE.match(line):
-            self._make_room(template[1])
+            self._delete("clustertemplates", template[1])
+            self._templates.add(template[1])
         if not _AT_ONCE.match(line):
             self.settle()
         if change := _CHANGE.match(line):
@@ -82,15 +84,6 @@ class Waiting:
             self._remove(name)
         for name in self._templates:
             self._delete("clustertemplates", name)
-
-    def _make_room(self, template: str) -> None:
-        """Delete a template of that name, and the clusters that may use it."""
-        if template in self._templates:
-            self.settle()
-            for name in self._clusters:
-                self._remove(name)
-        self._delete("clustertemplates", template)
-        self._templates.add(template)
 
     def _state(self, name: str) -> tuple[str, Any, str]:
         """Return a cluster's status, time of the last change, and reason."""

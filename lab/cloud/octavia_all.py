@@ -42,6 +42,9 @@ _CHILDREN = (
     ("l7policy", "listener"),
     ("l7rule", "l7policy"),
 )
+#: Nothing belongs to these. Octavia's worker deletes their rows, after which
+#: another member can have the address (``DeleteMemberInDB``).
+_LEAVES = ("health_monitor", "member", "l7rule")
 _PAUSE = 0.5
 #: Seconds until an agent is called dead.
 _PATIENCE = 15.0
@@ -101,10 +104,12 @@ def _statements() -> list[str]:
     ended = []
     for table in _TABLES:
         if table != "load_balancer":
-            ended.append(
-                f"UPDATE {table} SET provisioning_status ="  # noqa: S608
-                f" 'DELETED' WHERE {_GOES} AND id = ANY(%(pending)s)"
+            goes = (
+                f"DELETE FROM {table}"  # noqa: S608
+                if table in _LEAVES
+                else f"UPDATE {table} SET provisioning_status = 'DELETED'"  # noqa: S608
             )
+            ended.append(f"{goes} WHERE {_GOES} AND id = ANY(%(pending)s)")
         ended.append(
             f"UPDATE {table} SET provisioning_status = 'ACTIVE',"  # noqa: S608
             f" operating_status = 'ONLINE' WHERE {_COMES}"

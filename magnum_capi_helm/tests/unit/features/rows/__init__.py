@@ -9,18 +9,24 @@ that no user may give; ``ANY_TEXT``: the labels that take any text.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import importlib
 import pkgutil
 from typing import Any
 
 
-def merged(table: str) -> dict[str, Any]:
-    """That table of all topics; a label has one row."""
-    found: dict[str, Any] = {}
+def tables(table: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each module that has that table, and the table."""
     for module in pkgutil.iter_modules(__path__):
-        rows = getattr(
-            importlib.import_module(f"{__name__}.{module.name}"), table, {}
-        )
-        assert not set(rows) & set(found), f"two rows: {module.name}"
+        found = importlib.import_module(f"{__name__}.{module.name}")
+        if hasattr(found, table):
+            yield module.name, getattr(found, table)
+
+
+def merged(table: str) -> dict[str, Any]:
+    """Return that table of all topics; a label has one row."""
+    found: dict[str, Any] = {}
+    for name, rows in tables(table):
+        assert not set(rows) & set(found), f"two rows: {name}"
         found.update(rows)
     return found

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Each label is in every file that the recipe "Add a label" names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+import json
+import re
+
+from oslotest import base
+
+from magnum_capi_helm import features
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.tests.unit.config import test_conf
+from magnum_capi_helm.tests.unit.features import rows
+from tools import archives
+from tools.tests.docs import test_openstack_rows
+
+_CHANGES = "doc/source/reference/label-changes.json"
+#: The changes of labels that the chart can't show.
+_REFERENCE = "doc/ext/label_reference.py"
+_OPENSTACK = "magnum_capi_helm/tests/functional/cloud/table.py"
+_NOTES = "releasenotes/notes"
+_OF_1_4_0 = {name for name, *_ in test_conf.LABELS}
+#: A name in a release note, or the beginning of several: ``oidc_*``.
+_IN_A_NOTE = re.compile(r"``([a-z][a-z0-9_]*)(\*?)(?:=[^`]*)?``")
+
+
+def _text(name: str) -> str:
+    return (archives.CHECKOUT / name).read_text("utf-8")
+
+
+def _shown(label: labels.Label[object]) -> bool:
+    """Return whether the rendered chart shows the change of a label."""
+    return bool(label.becomes) and label.scope is not labels.Scope.TEMPLATE
+
+
+def _noted(declared: Iterable[str]) -> set[str]:
+    """Return the labels that a release note names, and those of 1.4.0."""
+    folder = archives.CHECKOUT / _NOTES
+    text = " ".join(path.read_text() for path in folder.glob("*.yaml"))
+    names = set(_IN_A_NOTE.findall(text))
+    return {
+        name
+        for name in declared
+        if name in _OF_1_4_0
+        or any(
+            name.startswith(start) if star else name == start
+            for start, star in names
+        )
+    }
+
+
+def _lists() -> Iterator[tuple[str, set[str], set[str]]]:
+    """Yield each file, its labels, and the labels that it must have."""
+    declared = {label.name for label in features.LABELS}
+    shown = {label.name for label in features.LABELS if _shown(label)}
+    yield _CHANGES, set(json.loads(_text(_CHANGES))), shown
+    others = re.search(r"_WITHOUT_VALUES = {(.*?)}", _text(_REFERENCE), re.S)
+    assert others
+    without = set(re.findall(r'"(\w+)": ', others[1]))
+    yield _REFERENCE, without, declared - shown
+    yield _OPENSTACK, set(test_openstack_rows.labels()), declared
+    yield _NOTES, _noted(declared), declared
+
+
+def _rows_of(each: topic.Topic) -> str:
+    """Return the file with the rows of a topic's labels."""
+    names = {label.name for label in each.labels}
+    folder = "magnum_capi_helm/tests/unit/features/rows"
+    files = (
+        module
+        for module, table in rows.tables("CHANGES")
+        if names & set(table)
+    )
+    return f"{folder}/{next(files, '<topic>')}.py"
+
+
+def _rows() -> Iterator[tuple[str, set[str], set[str]]]:
+    """Yield as above: each topic's rows in ``tests/unit/features/rows``."""
+    refused = {*rows.merged("REFUSED"), *rows.merged("ANY_TEXT")}
+    for each in features.TOPICS:
+        names = {label.name for label in each.labels}
+        file = _rows_of(each)
+        yield f"{file}: CHANGES", names & set(rows.merged("CHANGES")), names
+        yield f"{file}: REFUSED or ANY_TEXT", names & refused, names
+
+
+class LabelFilesTest(base.BaseTestCase):
+    def test_each_file_has_each_label_and_no_other(self) -> None:
+        faults = [
+            f"{file}: {'add' if name in wanted else 'remove'} {name}"
+            for file, names, wanted in (*_lists(), *_rows())
+            for name in sorted(names ^ wanted)
+        ]
+        self.assertEqual([], faults)
+
+    def test_rows_are_about_declared_labels(self) -> None:
+        declared = {label.name for label in features.LABELS}
+        for table in ("CHANGES", "REFUSED", "ANY_TEXT"):
+            self.assertEqual(set(), set(rows.merged(table)) - declared, table)

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from oslotest import base
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import outcome
@@ -19,14 +17,6 @@ from magnum_capi_helm.tests.unit.features import rows
 CHANGES = rows.merged("CHANGES")
 REFUSED = rows.merged("REFUSED")
 DECLARED = {label.name: label for label in features.LABELS}
-#: The file of each label's topic, below the package.
-FILES = {
-    label.name: f"features/{name}.py"
-    for name, module in inspect.getmembers(features, inspect.ismodule)
-    for each in vars(module).values()
-    if isinstance(each, topic.Topic)
-    for label in each.labels
-}
 
 
 def _outcome(given: dict[str, str]) -> tuple[Any, Any]:
@@ -41,7 +31,7 @@ class EveryLabelTest(base.BaseTestCase):
             _outcome({name: value})
         except errors.LabelError as error:
             return error
-        raise AssertionError(f"{FILES[name]}: {name} takes {value!r}")
+        raise AssertionError(f"{outcome.FILES[name]}: {name} takes {value!r}")
 
     def test_names_and_aliases_are_unique(self) -> None:
         names = [
@@ -61,7 +51,7 @@ class EveryLabelTest(base.BaseTestCase):
             _, after = _outcome({**needs, name: changed})
             if bool(DECLARED[name].becomes) != (before != after):
                 fault = "becomes" if before != after else "leaves"
-                faults.append(f"{FILES[name]}: {fault} of {name}")
+                faults.append(f"{outcome.FILES[name]}: {fault} of {name}")
         self.assertEqual([], faults)
 
     def test_each_alias_does_what_its_label_does(self) -> None:

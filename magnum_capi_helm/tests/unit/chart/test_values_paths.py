@@ -66,7 +66,7 @@ class ValuePathsTest(base.BaseTestCase):
 
     def test_every_label_is_applied_by_every_chart_or_refused(self) -> None:
         ignored = [
-            (version, name, left)
+            (version, outcome.FILES.get(name, ""), name, left)
             for version in VERSIONS
             for name, unknown in _unknown(version)
             if (left := sorted(set(unknown) - _LATER.get(version, set())))

@@ -6,15 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import dataclasses
+import inspect
 import types
 from typing import Any
 
+from magnum_capi_helm import features
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.tests.unit.features import specs
+
+#: The file of each label's topic, below the package.
+FILES = {
+    label.name: f"features/{name}.py"
+    for name, module in inspect.getmembers(features, inspect.ismodule)
+    for each in vars(module).values()
+    if isinstance(each, topic.Topic)
+    for label in each.labels
+}
 
 
 class _Cloud:

@@ -19,6 +19,24 @@ from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
+def _refusal(theirs: Callable[..., Any], ours: Callable[..., Any]) -> str:
+    """Return why a method of the driver does not accept Magnum's call.
+
+    Parameters of another Magnum may follow, if they have a default.
+    """
+    given = list(inspect.signature(theirs).parameters)
+    accepted = inspect.signature(ours).parameters
+    call = f"Magnum gives ({', '.join(given)})"
+    if list(accepted)[: len(given)] != given:
+        return f"{call}, it accepts ({', '.join(accepted)})"
+    needed = [
+        each.name
+        for each in list(accepted.values())[len(given) :]
+        if each.default is each.empty
+    ]
+    return f"{call}, it needs {', '.join(needed)}" if needed else ""
+
+
 class DriverTest(base.FlowTestCase):
     """What Magnum finds when it loads the driver."""
 
@@ -61,16 +79,31 @@ class DriverTest(base.FlowTestCase):
         self.assertEqual([], self.management.requests)
         self.assertEqual(0, self.openstack.mocker.call_count)
 
-    def test_the_driver_has_each_method_of_magnums_driver(self) -> None:
-        for name, theirs in inspect.getmembers(
-            magnum_driver.Driver, inspect.isfunction
+    def test_the_driver_accepts_each_call_of_magnum(self) -> None:
+        methods = inspect.getmembers(magnum_driver.Driver, inspect.isfunction)
+        faults = [
+            f"driver.py, {name}: {fault}"
+            for name, theirs in methods
+            if (fault := _refusal(theirs, getattr(driver.Driver, name)))
+        ]
+        self.assertEqual([], faults)
+
+    def test_a_call_that_the_driver_does_not_accept_is_named(self) -> None:
+        def theirs(cluster: Any, count: Any = 0) -> None: ...
+        def less(cluster: Any) -> None: ...
+        def otherwise(count: Any, cluster: Any) -> None: ...
+        def needs(cluster: Any, count: Any, more: Any) -> None: ...
+        def newer(cluster: Any, count: Any, more: Any = 0) -> None: ...
+
+        given = "Magnum gives (cluster, count)"
+        for ours, fault in (
+            (theirs, ""),
+            (newer, ""),
+            (less, f"{given}, it accepts (cluster)"),
+            (otherwise, f"{given}, it accepts (count, cluster)"),
+            (needs, f"{given}, it needs more"),
         ):
-            ours = getattr(driver.Driver, name)
-            self.assertEqual(
-                list(inspect.signature(theirs).parameters),
-                list(inspect.signature(ours).parameters),
-                name,
-            )
+            self.assertEqual(fault, _refusal(theirs, ours), str(ours))
 
 
 class RefusedTest(base.FlowTestCase):

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A supported version is in each file that lists the supported versions.
+
+``tox.ini`` decides which Magnums are supported, the ``go.mod`` of the lab
+which Cluster APIs and CAPO, and the record of the runs of ``compat-helm``
+which helms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+import re
+
+from oslotest import base
+
+from lab import cluster_api
+from lab import magnums
+from tools import archives
+from tools import compatibility
+from tools import conditions
+
+_README = "README.rst"
+_RECORD = "doc/source/reference/compatibility.jsonl"
+_CONDITIONS = "magnum_capi_helm/tests/data/condition-types.yaml"
+_VERSIONS = "magnum_capi_helm/tests/unit/status/documents.py"
+_PLANE = archives.CHECKOUT / "lab" / "plane"
+_MODULE = re.compile(r"^\tsigs\.k8s\.io/([\w-]+) v([\d.]+)", re.MULTILINE)
+
+
+def _magnums() -> Iterator[tuple[str, str]]:
+    """Yield files, and texts that they must have, for each Magnum."""
+    found = re.findall(r"compat-magnum(\d+) ", _environments())
+    for each in found:
+        yield "zuul.d/jobs.yaml", f"magnum-capi-helm-compat-magnum{each}\n"
+        yield "zuul.d/project.yaml", f"magnum-capi-helm-compat-magnum{each}\n"
+        yield "doc/source/install/packages.rst", f" {each}"
+        yield _RECORD, f'"compat-magnum{each}-'
+        if each != magnums.OWN:
+            yield "tox.ini", f"magnum{each}: PACKAGE_MAGNUM = "
+            yield "zuul.d/jobs.yaml", f",installed-magnum{each}"
+            yield "doc/source/contributor/releasing.rst", f"-magnum{each}``"
+            yield "lab/magnums.py", f'("{each}", "{each}.'
+    last = max(found, key=int)
+    yield _README, f" {last}; most tests run with "
+    yield "doc/source/install/index.rst", f"(2025.1) to {last}, helm"
+    yield "doc/source/reference/versioning.rst", f"(2025.1) to {last}, with"
+    yield "doc/source/reference/compatibility.rst", f"compat-magnum{last}``"
+
+
+def _environments() -> str:
+    return "".join(f"{each} " for each in compatibility.environments())
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    """Yield the same for Cluster API and CAPO."""
+    for file in (_PLANE / "go.mod", *sorted(_PLANE.glob("*.*/go.mod"))):
+        required = dict(_MODULE.findall(file.read_text()))
+        for name in (conditions.CORE, conditions.CAPO):
+            if name not in required:
+                continue
+            yield _README, required[name]
+            yield "tools/conditions.py", f'"{required[name]}"'
+            yield _CONDITIONS, f" {required[name]}"
+        minor = required[conditions.CORE].rpartition(".")[0]
+        yield "lab/cluster_api.py", f'"{minor}"'
+        yield _RECORD, f'"cluster_api": "{minor}"'
+        yield _VERSIONS, f'    "{minor}": '
+
+
+def _helms() -> Iterator[tuple[str, str]]:
+    """Yield the same for helm."""
+    for line in (archives.CHECKOUT / _RECORD).read_text().splitlines():
+        run = json.loads(line)
+        if run["environment"] == "compat-helm" and not run.get("failed"):
+            major, minor, *_ = run["helm"].removeprefix("v").split(".")
+            yield _README, f" {major}.{minor}"
+
+
+class SupportedVersionsTest(base.BaseTestCase):
+    def test_each_list_has_each_version(self) -> None:
+        faults = sorted(
+            {
+                f"{file}: {text.strip()} is missing"
+                for rows in (_magnums(), _modules(), _helms())
+                for file, text in rows
+                if text not in (archives.CHECKOUT / file).read_text()
+            }
+        )
+        self.assertEqual([], faults)
+
+    def test_each_other_cluster_api_has_a_module(self) -> None:
+        for each in cluster_api.OTHERS.values():
+            self.assertTrue((each.module / "go.mod").is_file(), each.name)

@@ -118,7 +118,14 @@ class ConditionTypesTest(base.BaseTestCase):
             is_kind = each.kind in condition_types.LEFT_OUT
             name = each.kind if is_kind else each.name
             (read if condition_types.is_read(each) else unread).add(name)
-        self.assertEqual(sorted(condition_types.LEFT_OUT), sorted(unread))
+        left_out = set(condition_types.LEFT_OUT)
+        table = "LEFT_OUT in tests/unit/status/condition_types.py"
+        self.assertEqual(
+            set(),
+            unread - left_out,
+            f"read them in status/conditions.yaml, or add them to {table}",
+        )
+        self.assertEqual(set(), left_out - unread, f"remove from {table}")
         self.assertEqual(set(), read & unread)
 
     def test_types_that_are_well_when_false_are_those_of_the_sources(

@@ -41,7 +41,7 @@ _DEFAULT = "kubernetes_default_network_driver"
 #: Magnum's own default, which the driver replaces.
 _FLANNEL = "flannel"
 #: The oldest version that the driver was tested with.
-_OLDEST_HELM = (3, 16, 0)
+OLDEST_HELM = (3, 16, 0)
 _DISABLED = "[drivers] disabled_drivers"
 _DEFAULT_DRIVER = "[drivers] default_driver"
 
@@ -99,7 +99,7 @@ def check_helm(rt: runtime.Runtime) -> str:
     """Check that helm can be started, and is not too old."""
     version = rt.helm.version()
     number = versions.number(version)
-    if number and number < _OLDEST_HELM:
+    if number and number < OLDEST_HELM:
         raise errors.NotConfigured(
             f"helm {version} is too old: install helm 3.16 or later on the "
             "PATH of magnum-conductor"

@@ -3,8 +3,8 @@
 """A supported version is in each file that lists the supported versions.
 
 ``tox.ini`` decides which Magnums are supported, the ``go.mod`` of the lab
-which Cluster APIs and CAPO, and the record of the runs of ``compat-helm``
-which helms.
+which Cluster APIs and CAPO, the record of the runs of ``compat-helm`` which
+helms were tested, and ``check_host`` which one is the oldest.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from oslotest import base
 
 from lab import cluster_api
 from lab import magnums
+from magnum_capi_helm.cli import check_host
 from tools import archives
 from tools import compatibility
 from tools import conditions
@@ -71,11 +72,33 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 def _helms() -> Iterator[tuple[str, str]]:
     """Yield the same for helm."""
+    tested = set()
     for line in (archives.CHECKOUT / _RECORD).read_text().splitlines():
         run = json.loads(line)
-        if run["environment"] == "compat-helm" and not run.get("failed"):
+        if run["environment"] == "compat-helm" and not run["failed"]:
             major, minor, *_ = run["helm"].removeprefix("v").split(".")
+            tested.add((int(major), int(minor)))
+    for major, minor in tested:
+        if (major, minor) >= check_host.OLDEST_HELM[:2]:
             yield _README, f" {major}.{minor}"
+    major, minor = max(tested)
+    yield "magnum_capi_helm/helm/complaints.py", f" to {major}.{minor}, and"
+
+
+def _oldest_helm() -> Iterator[tuple[str, str]]:
+    """Yield the same for the helm that ``check`` asks for."""
+    oldest = ".".join(map(str, check_host.OLDEST_HELM[:2]))
+    for file in (
+        _README,
+        "bindep.txt",
+        "doc/source/install/index.rst",
+        "doc/source/reference/versioning.rst",
+        "magnum_capi_helm/cli/check_host.py",
+        "magnum_capi_helm/helm/command.py",
+    ):
+        yield file, f"{oldest} or later"
+    yield "devstack/lib/capi-helm.sh", f" {oldest}.0 "
+    yield "devstack/README.rst", f"helm older than {oldest}."
 
 
 class SupportedVersionsTest(base.BaseTestCase):
@@ -83,7 +106,12 @@ class SupportedVersionsTest(base.BaseTestCase):
         faults = sorted(
             {
                 f"{file}: {text.strip()} is missing"
-                for rows in (_magnums(), _modules(), _helms())
+                for rows in (
+                    _magnums(),
+                    _modules(),
+                    _helms(),
+                    _oldest_helm(),
+                )
                 for file, text in rows
                 if text not in (archives.CHECKOUT / file).read_text()
             }

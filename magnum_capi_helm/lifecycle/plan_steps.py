@@ -94,7 +94,7 @@ class Kind(Protocol):
 
 #: The module is the kind: ``kind.begin`` is ``rotate_ca.begin``. The same
 #: classes are in ``cluster_release.PLANS``.
-_KINDS: dict[type[plans.Plan], Kind] = {
+KINDS: dict[type[plans.Plan], Kind] = {
     ca_rotation.Rotation: rotate_ca,
     upgrade_steps.Upgrade: staged_upgrade,
 }
@@ -110,7 +110,7 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
     plan = state.stored and state.stored.plan
     if not plan:
         return False
-    kind, uuid = _KINDS[type(plan)], held.row.uuid
+    kind, uuid = KINDS[type(plan)], held.row.uuid
     if _has_ended(held, plan):
         text = "cluster %s: a stored %s has ended before, and is dropped"
         LOG.warning(text, uuid, plan.NAME)
@@ -134,7 +134,7 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
 
 def _has_ended(release: cluster_release.Release, plan: plans.Plan) -> bool:
     """Return whether a plan is the copy of one that has ended."""
-    ended = _KINDS[type(plan)].end_annotation(plan)
+    ended = KINDS[type(plan)].end_annotation(plan)
     live = view.annotations_of(release.get(kinds.CLUSTER)) if ended else {}
     return any(text <= live.get(name, "") for name, text in ended.items())
 
@@ -244,7 +244,7 @@ def with_step(
 
 def _end(held: holding.Held, plan: plans.Plan) -> None:
     """Note that a plan has ended; then forget it."""
-    _annotate(held, {**_KINDS[type(plan)].end_annotation(plan), **_NOTHING})
+    _annotate(held, {**KINDS[type(plan)].end_annotation(plan), **_NOTHING})
     _forget(held, plan)
 
 
@@ -255,7 +255,7 @@ def _forget(held: holding.Held, plan: plans.Plan) -> None:
         held.store(desired, {plan.KEY: None})
     else:
         held.patch_stored({plan.KEY: None})
-    _KINDS[type(plan)].discard(held.context, held.row, plan)
+    KINDS[type(plan)].discard(held.context, held.row, plan)
 
 
 def discard(operation: cluster_operation.Operation) -> None:
@@ -270,7 +270,7 @@ def discard(operation: cluster_operation.Operation) -> None:
         LOG.warning("cluster %s: %s", operation.cluster.uuid, error)
         return
     if plan:
-        kind = _KINDS[type(plan)]
+        kind = KINDS[type(plan)]
         kind.discard(operation.context, operation.cluster, plan)
 
 

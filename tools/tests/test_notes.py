@@ -26,13 +26,14 @@ _OF_1_4_0 = {
     "minimum_flavor_vcpus",
     "namespace_prefix",
 }
+_FOLDER = "releasenotes/notes"
 #: What a word of an option's or command's name consists of.
 _WORD = "[a-z0-9_]"
 
 
 def _notes() -> str:
-    folder = archives.CHECKOUT / "releasenotes" / "notes"
-    texts = [path.read_text() for path in sorted(folder.glob("*.yaml"))]
+    paths = (archives.CHECKOUT / _FOLDER).glob("*.yaml")
+    texts = [path.read_text() for path in sorted(paths)]
     return re.sub(r"\s+", " ", " ".join(texts))
 
 
@@ -65,6 +66,7 @@ class NotesTest(unittest.TestCase):
                 for name in new
                 if not re.search(rf"(?<!{_WORD}){name}(?!{_WORD})", notes)
             },
+            _FOLDER,
         )
 
     def test_each_command_has_a_note(self) -> None:
@@ -78,6 +80,7 @@ class NotesTest(unittest.TestCase):
                 for name in commands
                 if not re.search(rf"``(magnum-capi-helm )?{name}[ `]", notes)
             },
+            _FOLDER,
         )
 
     def test_no_option_of_1_4_0_is_gone(self) -> None:

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import itertools
+import pkgutil
 import re
 import shlex
 import shutil
@@ -19,6 +21,7 @@ from unittest import mock
 from cliff import lister
 from oslotest import base
 
+from magnum_capi_helm import cli
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.model import errors
@@ -112,6 +115,23 @@ class HelpTest(base.BaseTestCase):
                 found = set(options["-f"].choices or ())
                 self.assertLessEqual({"json", "yaml", "table"}, found, name)
 
+    def test_each_command_is_an_entry_point(self) -> None:
+        modules = {
+            importlib.import_module(f"{cli.__name__}.{each.name}")
+            for each in pkgutil.iter_modules(cli.__path__)
+        }
+        written = {
+            each
+            for module in modules
+            for each in vars(module).values()
+            if inspect.isclass(each)
+            and issubclass(each, commands.Command)
+            and each.examples
+        }
+        self.assertEqual(
+            set(), written - set(entry_points.declared().values()), "setup.cfg"
+        )
+
     def test_only_these_commands_print_no_table(self) -> None:
         """Whatever lists anything is a lister."""
         self.assertEqual(
@@ -196,7 +216,7 @@ class ExitTest(base.BaseTestCase):
         listed = re.findall(
             r"^   \* - ``([a-z -]+)``$", CODES.read_text(), re.M
         )
-        self.assertEqual(sorted(entry_points.declared()), listed)
+        self.assertEqual(sorted(entry_points.declared()), listed, str(CODES))
 
     def test_commands_with_their_own_exit_code_have_their_own_row(
         self,

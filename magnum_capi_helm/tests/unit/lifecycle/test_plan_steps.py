@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cluster API deletes the machines of a rotation without Magnum."""
+"""Each kind of plan is known; machines of a rotation go without Magnum."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
+from oslotest import base as test_base
+
+from magnum_capi_helm import chart
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import rollback
+from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.operations import cluster_operation
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -16,6 +25,25 @@ from magnum_capi_helm.tests.unit.lifecycle import test_rotate_ca
 
 _HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
 _PLANE = f"{base.RELEASE}-control-plane"
+
+
+class KindsTest(test_base.BaseTestCase):
+    def test_each_kind_of_plan_is_read_and_taken(self) -> None:
+        for each in pkgutil.iter_modules(chart.__path__):
+            importlib.import_module(f"{chart.__name__}.{each.name}")
+        kinds_of_plans = set(plans.Plan.__subclasses__())
+        self.assertEqual(
+            kinds_of_plans,
+            set(cluster_release.PLANS),
+            "PLANS, operations/cluster_release.py",
+        )
+        self.assertEqual(
+            kinds_of_plans,
+            set(plan_steps.KINDS),
+            "KINDS, lifecycle/plan_steps.py",
+        )
+        keys = [each.KEY for each in kinds_of_plans]
+        self.assertEqual(sorted(set(keys)), sorted(keys))
 
 
 class MachinesTestCase(

@@ -18,6 +18,7 @@ from oslotest import base
 from lab import cluster_api
 from lab import magnums
 from magnum_capi_helm.cli import check_host
+from magnum_capi_helm.model import versions
 from tools import archives
 from tools import compatibility
 from tools import conditions
@@ -28,6 +29,13 @@ _CONDITIONS = "magnum_capi_helm/tests/data/condition-types.yaml"
 _VERSIONS = "magnum_capi_helm/tests/unit/status/documents.py"
 _PLANE = archives.CHECKOUT / "lab" / "plane"
 _MODULE = re.compile(r"^\tsigs\.k8s\.io/([\w-]+) v([\d.]+)", re.MULTILINE)
+#: File -> the helm that it installs; the last one counts.
+_INSTALLED_HELMS = (
+    ("doc/source/install/packages.rst", r"V=v([\d.]+)"),
+    ("lab/plane/go.mod", r"helm\.sh/helm/v\d v([\d.]+)"),
+    # tools/management-cluster and DevStack.
+    ("magnum_capi_helm/versions.yaml", r'helm: "([\d.]+)"'),
+)
 
 
 def _magnums() -> Iterator[tuple[str, str]]:
@@ -117,6 +125,16 @@ class SupportedVersionsTest(base.BaseTestCase):
             }
         )
         self.assertEqual([], faults)
+
+    def test_each_helm_that_is_installed_is_new_enough(self) -> None:
+        old = []
+        for file, pattern in _INSTALLED_HELMS:
+            text = (archives.CHECKOUT / file).read_text()
+            newest = re.findall(pattern, text)[-1]
+            number = versions.number(newest)
+            if number is None or number < check_host.OLDEST_HELM:
+                old.append(f"{file}: helm {newest}")
+        self.assertEqual([], old)
 
     def test_each_other_cluster_api_has_a_module(self) -> None:
         for each in cluster_api.OTHERS.values():

@@ -38,23 +38,21 @@ def run(
     words: Sequence[str],
     start: Callable[[Sequence[str]], tuple[int, bool]] = stestr,
 ) -> int:
-    """Run stestr in each folder; return the exit code.
-
-    It ends after a folder with a test that failed.
+    """Run stestr in each folder; return the first exit code that is not 0.
 
     :param words: options and patterns of ``stestr run``
     """
     combine: list[str] = []
+    failed = 0
     for folder in FOLDERS:
         code, found = start([*combine, "--test-path", folder, *words])
         if words and not found:
             continue
-        if code:
-            return code
+        failed = failed or code
         combine = ["--combine"]
     if not combine:
         sys.stderr.write(f"no test matches {' '.join(words)}\n")
-    return 0 if combine else 1
+    return failed if combine else 1
 
 
 if __name__ == "__main__":

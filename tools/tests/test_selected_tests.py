@@ -38,8 +38,8 @@ class SelectedTestsTest(base.BaseTestCase):
                 ["first", "first", "more", "more"],
             ),
             (["x"], [none] * 4, 1, ["first"] * 4),
-            (["x"], [bad], 1, ["first"]),
-            ([], [good, none], 1, ["first", "more"]),
+            (["x"], [bad, *[none] * 3], 1, ["first", *["more"] * 3]),
+            ([], [good, none, good, good], 1, ["first", *["more"] * 3]),
         ):
             stestr = _Stestr(answers)
             with contextlib.redirect_stderr(io.StringIO()):

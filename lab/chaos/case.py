@@ -23,7 +23,6 @@ from magnum_capi_helm.tests.functional import walk_agreement
 #: Seconds for helm. What a dead helm leaves is waited for so long.
 HELM_SECONDS = 60
 RESULTS = programs.LAB / "chaos.jsonl"
-WANDERED = programs.LAB / "chaos-wandered.txt"
 
 
 class HighlyAvailableCase(base.LabCase):

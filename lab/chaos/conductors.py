@@ -67,32 +67,6 @@ class Conductors:
 
         return freeze
 
-    def stop_asking(self, request: faults.Request) -> None:
-        """SIGSTOP for who asks; nobody wakes it up."""
-        pid = processes.asking(request.port, self._port())
-        if pid:
-            _signal(pid, signal.SIGSTOP)
-
-    def kill_one(self, name: str) -> None:
-        """SIGKILL for a conductor, whatever it does."""
-        for pid in processes_of(name):
-            self.killed += 1
-            _signal(pid, signal.SIGKILL)
-            self._later(RESTART, lambda: self.start(name))
-
-    def freeze_one(self, name: str, seconds: float) -> None:
-        """SIGSTOP for a conductor, for some time."""
-        for pid in processes_of(name):
-            self.frozen += 1
-            _signal(pid, signal.SIGSTOP)
-            self._later(seconds, functools.partial(_wake, pid))
-
-    def kill_helms(self) -> None:
-        """SIGKILL for each helm."""
-        for pid in processes.helms(str(programs.LAB)):
-            self.helms += 1
-            _signal(pid, signal.SIGKILL)
-
     def start(self, name: str) -> None:
         """One that died."""
         # The lab takes one order at a time.

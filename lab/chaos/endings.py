@@ -26,23 +26,3 @@ class Cell:
     ended: str
     seconds: float
     reason: str = ""
-
-
-@dataclasses.dataclass
-class Ending:
-    """For the user, and for who cleans up.
-
-    :param status: of the cluster, or "gone"
-    :param left: what nobody will remove, with the row gone
-    :param met: whether the driver took that step, and the fault hit it
-    """
-
-    driver: str
-    operation: str
-    step: str
-    fault: str
-    status: str = ""
-    reason: str = ""
-    seconds: float = 0.0
-    left: list[str] = dataclasses.field(default_factory=list)
-    met: bool = False

@@ -141,20 +141,6 @@ class FleetCase(case.DrillCase):
             for each in self.plane.list(kinds.MACHINE, self.namespace)
         }
 
-    def revisions(self) -> dict[str, list[str]]:
-        """Of each cluster helm's records, the oldest first."""
-        found = collections.defaultdict(list)
-        for each in self.plane.list(
-            kinds.SECRET, self.namespace, "owner=helm"
-        ):
-            labels = view.labels_of(each)
-            told = (int(labels["version"]), labels["status"])
-            found[labels["name"]].append(told)
-        return {
-            name: [status for _, status in sorted(found[release])]
-            for name, release in self.release.items()
-        }
-
 
 def environment() -> dict[str, str]:
     """Of a command, without what libraries say of each other."""

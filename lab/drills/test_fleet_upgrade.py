@@ -11,12 +11,13 @@ import calendar
 from collections.abc import Collection, Mapping
 import json
 import pathlib
+import signal
 import time
 from typing import Any
 
+from lab import processes
 from lab.drills import failing_helm
 from lab.drills import fleet
-from lab.drills import moments
 from lab.drills import transitions
 from lab.drills import troubles
 from magnum_capi_helm.kubernetes import kinds
@@ -315,7 +316,7 @@ class _Faults(beside.Beside):
 
     def __init__(self, helm: failing_helm.FailingHelm) -> None:
         super().__init__(_CALM / 3)
-        self._helm, self._world = helm, moments.World()
+        self._helm = helm
         self._made: list[str] = []
         self.problem: Exception | None = None
 
@@ -334,15 +335,22 @@ class _Faults(beside.Beside):
                 start_magnum(self._helm)
                 self._made.append("conductor killed")
             else:
-                self._world.stop(turn)
+                _send(turn, signal.SIGSTOP)
                 self._over.wait(_FROZEN)
-                self._world.go_on(turn)
+                _send(turn, signal.SIGCONT)
                 self._made.append(f"{turn} frozen")
         except Exception as problem:
             self.problem = problem
             return False
         self._over.wait(_CALM)
         return True
+
+
+def _send(service: str, number: signal.Signals) -> None:
+    """Send a signal to a service of the lab."""
+    record = processes.read(programs.LAB / "run" / f"{service}.pid")
+    if record is not None:
+        processes.send(record, number)
 
 
 def start_magnum(helm: failing_helm.FailingHelm) -> None:

@@ -5,8 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import dataclasses
+from typing import Any
 
-from lab.drills import moments
+import psycopg2
+import psycopg2.extras
+import sqlalchemy
+
+from magnum_capi_helm.tests.functional import database
 
 _BUSY = "UPDATE_IN_PROGRESS"
 _TABLE = """
@@ -55,22 +60,32 @@ class Transitions:
     """All of them since this was made, written by a trigger."""
 
     def __init__(self) -> None:
-        self._database = moments.Database()
-        self._database.run(_DROP)
-        self._database.run(_TABLE)
+        url = sqlalchemy.make_url(database.url())
+        self._connection = psycopg2.connect(
+            url.set(drivername="postgresql").render_as_string(False)
+        )
+        self._connection.autocommit = True
+        self._run(_DROP)
+        self._run(_TABLE)
 
     def close(self) -> None:
         """Remove the trigger."""
-        self._database.run(_DROP)
-        self._database.connection.close()
+        self._run(_DROP)
+        self._connection.close()
 
     def since(self, moment: float) -> list[Transition]:
         """Return them in their order.
 
         :param moment: seconds since 1970
         """
-        found = self._database.run(f"{_READ} id", moment)
+        found = self._run(f"{_READ} id", moment)
         return [Transition(**each) for each in found]
+
+    def _run(self, statement: str, *values: Any) -> list[dict[str, Any]]:
+        factory = psycopg2.extras.RealDictCursor
+        with self._connection.cursor(None, factory) as cursor:
+            cursor.execute(statement, values or None)
+            return list(cursor.fetchall()) if cursor.description else []
 
 
 def most_at_once(found: list[Transition]) -> int:

@@ -59,7 +59,7 @@ class StepsTest(base.BaseTestCase):
 
     def test_the_page_is_made_of_what_is_kept(self) -> None:
         self.assertEqual(
-            table.TABLES.read_text(), table.tables(*table.read(table.KEPT))
+            table.TABLES.read_text(), table.tables(table.read(table.KEPT))
         )
 
 

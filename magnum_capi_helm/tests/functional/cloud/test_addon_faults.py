@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lab.drills import moments
+import requests
+
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
@@ -24,6 +25,12 @@ from magnum_capi_helm.tests.functional.cloud import fault_case
 _NOTE = "addons.stackhpc.com/handle_addon_updated"
 _TIMEOUT = "context deadline exceeded"
 _CHART = 'chart "openstack-cloud-controller-manager" not found'
+
+
+def _hold(seconds: int) -> None:
+    """Let the addon provider do nothing for a time."""
+    url = f"http://127.0.0.1:9547/addons?hold={seconds}s"
+    requests.post(url, timeout=10).raise_for_status()
 
 
 class AddonTest(fault_case.OneCluster):
@@ -73,8 +80,8 @@ class AddonTest(fault_case.OneCluster):
         self.complete("UPDATE")
 
     def _stopped_provider(self) -> None:
-        self.addCleanup(moments.hold_addons, 0)
-        moments.hold_addons(600)
+        self.addCleanup(_hold, 0)
+        _hold(600)
         self._rotate()
         watch = self.watch(
             "the addon provider does nothing",
@@ -83,7 +90,7 @@ class AddonTest(fault_case.OneCluster):
             where=fault_case.ADDONS,
         )
         self.until_named(watch)
-        moments.hold_addons(0)
+        _hold(0)
         self.finish(watch)
         self.complete("UPDATE")
 

@@ -51,16 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     _add_run(commands)
-    leaks = commands.add_parser(
-        "leaks", help="poll ten thousand times, and see what is left"
-    )
-    leaks.add_argument("--polls", type=int, default=10000)
-    leaks.add_argument("--spacing", type=float, default=1.0)
-    imports = commands.add_parser(
-        "imports", help="what loading a driver takes"
-    )
-    imports.add_argument("--times", type=int, default=7)
-    _add_drivers(imports)
     recorded = commands.add_parser(
         "record", help="record a cluster of the running lab"
     )
@@ -210,21 +200,6 @@ def _record(given: argparse.Namespace) -> int:
 
     target = places.RECORDED / f"{given.state}.json.gz"
     record.record(given.release, target, secrets=given.state == "settled")
-    return 0
-
-
-def _leaks(given: argparse.Namespace) -> int:
-    from bench import leaks
-
-    return 0 if leaks.run(given.polls, given.spacing, _say) else 1
-
-
-def _imports(given: argparse.Namespace) -> int:
-    from bench import imports
-    from bench import servers
-
-    with servers.alone():
-        imports.run(given.times, given.drivers, _say)
     return 0
 
 

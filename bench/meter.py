@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 import dataclasses
 import functools
-import gc
 import pathlib
+import re
 import resource
 import ssl
-import sys
 import threading
 import time
 from typing import Any
@@ -107,16 +106,8 @@ class Meter:
             found["hook_cpu"] + found["helper_cpu"] + found["children_cpu"]
         )
         status = (_PROC / "status").read_text()
-        for line in status.splitlines():
-            key, _, value = line.partition(":")
-            if key in ("VmHWM", "VmRSS"):
-                found[{"VmHWM": "peak_kb", "VmRSS": "rss_kb"}[key]] = float(
-                    value.split()[0]
-                )
-        found["descriptors"] = float(len(list((_PROC / "fd").iterdir())))
-        # What is in use, without what nobody has collected yet.
-        gc.collect()
-        found["blocks"] = float(sys.getallocatedblocks())
+        (peak,) = re.findall(r"^VmHWM:\s+(\d+)", status, re.MULTILINE)
+        found["peak_kb"] = float(peak)
         return found
 
     def _totals(self) -> dict[str, float]:

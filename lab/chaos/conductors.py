@@ -101,15 +101,6 @@ class Conductors:
         self._timers.append(timer)
 
 
-def processes_of(name: str) -> list[int]:
-    """A conductor, without the helms that it runs."""
-    return [
-        pid
-        for pid in processes.running(f"/{name}.conf")
-        if not _NAME.search(processes.command(processes.parent(pid)))
-    ]
-
-
 def _wake(pid: int) -> None:
     _signal(pid, signal.SIGCONT)
 

@@ -22,6 +22,7 @@ from lab.drills import transitions
 from lab.drills import troubles
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
 from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import programs
@@ -31,6 +32,7 @@ _PARALLEL = max(1, min(10, _COUNT // 8))
 #: Minutes of the first window, which ends before the fleet is upgraded.
 _FIRST = max(2, _COUNT // 25)
 _DAY = 1440
+_QUOTA = "max_clusters_per_project"
 _CHANNEL = "upgrade_channel"
 _OLD, _NEW = "v1.34.2", "v1.34.3"
 _LABELS = {_CHANNEL: "stable", **fleet.FEW_ADDONS}
@@ -74,7 +76,8 @@ class FleetUpgradeTest(fleet.FleetCase):
         """Magnum with a helm that can fail, and a record of statuses."""
         folder = pathlib.Path(self.create_tempfiles([("x", "")])[0]).parent
         self.helm = failing_helm.FailingHelm(folder)
-        self.addCleanup(programs.lab, "restart", "magnum")
+        base.write_override({"quotas": {_QUOTA: str(2 * _COUNT)}})
+        self.addCleanup(self.reset)
         start_magnum(self.helm)
         self.transitions = transitions.Transitions()
         self.addCleanup(self.transitions.close)
@@ -93,7 +96,7 @@ class FleetUpgradeTest(fleet.FleetCase):
             name: {"labels": each, "merge_labels": True}
             for name, each in labels.items()
         }
-        self.make(names, self.old, 10, fields)
+        self.make(names, self.old, max(10, _COUNT // 4), fields)
         self.until_all("health_status", "HEALTHY", 600)
         self.before = self.machines()
         self.assertEqual(2 * _COUNT, len(self.before))

@@ -8,7 +8,6 @@ import fixtures
 import yaml
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cli import chart
 from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import permissions
@@ -56,6 +55,7 @@ class CommandsTest(command_case.CommandCase):
         self.assertEqual(0, self.program("management-cluster", "permissions"))
         self.assertEqual(permissions.manifest(), self.out.getvalue())
         self.assertEqual(_NO_FILES, self.err.getvalue())
+        self.assertEqual([], self.plane.management.requests)
 
     def test_a_configuration_file_that_is_missing_is_named(self) -> None:
         self.assertEqual(1, self.program("--config-file", "/gone", "list"))
@@ -83,20 +83,9 @@ class CommandsTest(command_case.CommandCase):
     def test_a_usage_error_is_told_before_the_configuration_is_read(
         self,
     ) -> None:
-        ended = self.assertRaises(
-            SystemExit,
-            self.program,
-            "--config-file",
-            "/gone",
-            "list",
-            "--no-such",
-        )
+        words = "--config-file /gone list --no-such".split()
+        ended = self.assertRaises(SystemExit, self.program, *words)
         self.assertEqual(2, ended.code)
-
-    def test_permissions_are_printed_as_they_are_checked(self) -> None:
-        self.run_command(management_cluster.Permissions)
-        self.assertEqual(permissions.manifest(), self.printed())
-        self.assertEqual([], self.plane.management.requests)
 
     def test_permissions_are_printed_for_the_configured_prefix(self) -> None:
         conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
@@ -149,20 +138,6 @@ class CommandsTest(command_case.CommandCase):
             )
             self.assertIn(problem, str(error))
 
-    def test_chart_fetch_prints_where_the_chart_is(self) -> None:
-        code = self.run_command(chart.Fetch, "0.26.1")
-        path = self.store / "openstack-cluster-0.26.1.tgz"
-        self.assertEqual(f"{path}\n", self.out.getvalue())
-        self.assertTrue(path.is_file())
-        self.assertEqual(0, code)
-
-    def test_chart_fetch_takes_the_configured_version(self) -> None:
-        self.run_command(chart.Fetch)
-        self.assertEqual(
-            f"{self.store}/openstack-cluster-0.27.0.tgz\n",
-            self.out.getvalue(),
-        )
-
     def test_a_fault_is_one_line_and_exit_code_1(self) -> None:
         self.plane.helm.published = set()
         [file] = conf.files()
@@ -173,11 +148,6 @@ class CommandsTest(command_case.CommandCase):
             r"\Athe chart is not .* openstack-cluster 0\.1\.0",
         )
         self.assertEqual(1, self.err.getvalue().count("\n"))
-
-    def test_runtime_is_built_from_the_configuration_alone(self) -> None:
-        runtime.reset()
-        made = runtime.get()
-        self.assertIs(made, runtime.get())
 
     def test_each_of_several_has_clients_of_its_own(self) -> None:
         self.several()

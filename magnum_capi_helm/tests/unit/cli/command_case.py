@@ -19,6 +19,7 @@ from oslotest import base
 import sqlalchemy
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import check
 from magnum_capi_helm.cli import main
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.config import options
@@ -126,11 +127,13 @@ class CommandCase(base.BaseTestCase):
         """Run one command as the application would."""
         return run(kind, *argv, out=self.out, err=self.err)
 
-    def states(self) -> dict[str, str]:
-        """What ``check -f json`` printed: state by check."""
+    def checked(self, *argv: str) -> dict[str, tuple[str, str]]:
+        """Run ``check``; return state and detail of each line by its check."""
+        self.out.truncate(self.out.seek(0))
+        self.code = self.run_command(check.Check, "-f", "json", *argv)
+        self.lines = json.loads(self.printed())
         return {
-            row["Check"]: row["State"]
-            for row in json.loads(self.out.getvalue())
+            row["Check"]: (row["State"], row["Detail"]) for row in self.lines
         }
 
     def printed(self) -> str:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+
 import fixtures
 import yaml
 
@@ -78,12 +80,14 @@ class CommandsTest(command_case.CommandCase):
         )
         self.program("--config-file", path, "check", "-f", "json")
         self.assertEqual(0, conf.CONF.database.max_retries)
-        self.assertEqual("failed", self.states()["database"])
+        lines = json.loads(self.out.getvalue())
+        states = {each["Check"]: each["State"] for each in lines}
+        self.assertEqual("failed", states["database"])
 
     def test_a_usage_error_is_told_before_the_configuration_is_read(
         self,
     ) -> None:
-        words = "--config-file /gone list --no-such".split()
+        words = ["--config-file", "/gone", "list", "--no-such"]
         ended = self.assertRaises(SystemExit, self.program, *words)
         self.assertEqual(2, ended.code)
 

@@ -5,21 +5,98 @@
 from __future__ import annotations
 
 import base64
+import datetime
+import functools
+import io
+from typing import Any
 
+import certifi
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509 import oid
 import yaml
 
+from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import addon
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.cli import refreshed
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 ELSEWHERE = "https://elsewhere.test/v3"
 
 
-class RefreshTest(refreshed.RefreshTestCase):
+NAME = names.credentials(base.RELEASE)
+
+
+@functools.lru_cache
+def ca(name: str, days: int = 3650) -> str:
+    """A CA in PEM, from today for so many days."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
+    today = datetime.datetime.now(datetime.timezone.utc)
+    made = x509.CertificateBuilder(
+        subject,
+        subject,
+        key.public_key(),
+        x509.random_serial_number(),
+        today - datetime.timedelta(days=20),
+        today + datetime.timedelta(days=days),
+    ).sign(key, hashes.SHA256())
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+class RefreshTestCase(base.FlowTestCase):
+    """A cluster that was made with a private CA, and is complete."""
+
+    identity = "http://keystone.test/v3"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+        self.trust(ca("old"))
+        self.created()
+        self.before = self.secret()
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        found = super().catalogue(session)
+        found.identity = self.identity
+        return found
+
+    def trust(self, *certificates: str) -> None:
+        """What the operator's file has from now on."""
+        path = self.create_tempfiles([("ca", "".join(certificates))])[0]
+        conf.CONF.set_override("openstack_ca_file", path, "drivers")
+
+    def secret(self) -> Any:
+        found = self.server.get(kinds.SECRET, base.NAMESPACE, NAME)
+        assert found is not None
+        return found
+
+    def data(self, key: str) -> str:
+        return base64.b64decode(self.secret()["data"][key]).decode()
+
+    def refresh(self, *argv: str) -> dict[str, str]:
+        """The line of the cluster, once the command was run."""
+        words = ("--cloud-settings", "web", *argv)
+        _, [line] = command_case.run_json(
+            cluster.Apply, *words, err=self.err, pause=0.0
+        )
+        self.assertNotIn(openstack.SECRET, f"{line}{self.err.getvalue()}")
+        self.assertEqual("web", line["Cluster"])
+        return {key: line[key] for key in ("Result", "Detail")}
+
+    def patch(self, **change: Any) -> None:
+        self.server.patch(kinds.SECRET, base.NAMESPACE, NAME, change)
+
+
+class RefreshTest(RefreshTestCase):
     def test_a_cluster_with_current_settings_needs_nothing(self) -> None:
         self.assertEqual(
             {"Result": "nothing to do", "Detail": ""}, self.refresh("--apply")
@@ -32,7 +109,7 @@ class RefreshTest(refreshed.RefreshTestCase):
         conf.CONF.set_override(
             "app_cred_interface_type", "internalURL", "capi_helm"
         )
-        self.trust(refreshed.ca("new"))
+        self.trust(ca("new"))
         self.assertEqual(
             {
                 "Result": "would change",
@@ -66,7 +143,7 @@ class RefreshTest(refreshed.RefreshTestCase):
 
     def test_the_command_waits_for_the_clusters_copy(self) -> None:
         name = names.chart_object(base.RELEASE, "cloud-config")
-        key = f"secret.addons.stackhpc.com/{refreshed.NAME}"
+        key = f"secret.addons.stackhpc.com/{NAME}"
         note = {"annotations": {key: "of the old data"}}
         copy = (kinds.MANIFESTS, base.NAMESPACE, name)
         self.server.patch(*copy, {"metadata": note})
@@ -93,9 +170,7 @@ class RefreshTest(refreshed.RefreshTestCase):
             for each in self.management.requests
             if each.verb not in ("get", "list")
         }
-        self.assertEqual(
-            {("Secret", refreshed.NAME), ("Lease", base.RELEASE)}, written
-        )
+        self.assertEqual({("Secret", NAME), ("Lease", base.RELEASE)}, written)
         self.assertEqual(upgrades, len(self.helm.upgrades))
         self.assertEqual(row, self.row().as_dict())
 
@@ -112,30 +187,96 @@ class RefreshTest(refreshed.RefreshTestCase):
         )
         self.assertEqual(self.before["data"], self.secret()["data"])
 
-    def test_a_cluster_without_a_credential_is_refused(self) -> None:
-        self.server.delete(kinds.SECRET, base.NAMESPACE, refreshed.NAME)
-        line = self.refresh()
-        self.assertEqual("refused", line["Result"])
-        self.assertIn("openstack coe credential rotate", line["Detail"])
-        row = self.row()
-        row.status = "CREATE_IN_PROGRESS"
-        row.save()
-        self.assertEqual("nothing to do", self.refresh()["Result"])
-
-    def test_a_cluster_that_is_being_deleted(self) -> None:
-        row = self.row()
-        row.status = "DELETE_IN_PROGRESS"
-        row.save()
-        self.assertEqual(
-            {"Result": "refused", "Detail": "the cluster is being deleted"},
-            self.refresh("--apply"),
-        )
-
-    def test_a_damaged_secret_is_told_without_its_content(self) -> None:
+    def test_a_cluster_that_is_deleted_or_without_a_credential_is_refused(
+        self,
+    ) -> None:
         broken = base64.b64encode(f"[{openstack.SECRET}".encode()).decode()
         self.patch(data={"clouds.yaml": broken})
         line = self.refresh()
         self.assertEqual("refused", line["Result"])
-        self.assertIn(
-            f"the Secret {refreshed.NAME} does not say", line["Detail"]
+        self.assertIn(f"the Secret {NAME} does not say", line["Detail"])
+        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        line = self.refresh()
+        self.assertEqual("refused", line["Result"])
+        self.assertIn("openstack coe credential rotate", line["Detail"])
+        row = self.row()
+        for status, expected in (
+            ("CREATE_IN_PROGRESS", ("nothing to do", "")),
+            (
+                "DELETE_IN_PROGRESS",
+                ("refused", "the cluster is being deleted"),
+            ),
+        ):
+            row.status = status
+            row.save()
+            self.assertEqual(expected, tuple(self.refresh().values()))
+
+
+class TrustTest(RefreshTestCase):
+    def test_new_and_old_cas_are_both_trusted_each_once(self) -> None:
+        gone = ca("gone", days=-1)
+        self.trust(ca("old"), gone)
+        self.refresh("--apply")
+        self.assertIn(gone, self.data("cacert"))
+        for trusted in ((ca("new"), ca("old")), (ca("new"),)):
+            self.trust(*trusted)
+            self.refresh("--apply")
+            self.assertEqual(
+                [ca("new"), ca("old")],
+                encoding.pem_certificates(self.data("cacert")),
+            )
+
+    def test_machines_get_a_new_ca_with_an_upgrade_and_it_says_so(
+        self,
+    ) -> None:
+        self.trust(ca("new"))
+        self.refresh("--apply")
+        expected = {
+            "Result": "nothing to do",
+            "Detail": "nodes still trust the old CA: they get the new one "
+            "with the cluster's next upgrade",
+        }
+        self.assertEqual(expected, self.refresh())
+        # The release tells it without a desired state.
+        name = names.desired_state(base.RELEASE)
+        self.server.delete(kinds.SECRET, base.NAMESPACE, name)
+        self.assertEqual(expected, self.refresh())
+
+    def test_old_cas_go_when_they_are_told_to(self) -> None:
+        self.trust(ca("new"))
+        self.refresh("--apply")
+        detail = self.refresh("--only-new-ca")["Detail"]
+        self.assertIn("CAs: 1 old ones are removed", detail)
+        self.refresh("--only-new-ca", "--apply")
+        bundle = self.data("cacert")
+        self.assertEqual([ca("new")], encoding.pem_certificates(bundle))
+
+    def test_a_cloud_whose_ca_is_public_by_now(self) -> None:
+        conf.CONF.clear_override("openstack_ca_file", "drivers")
+        self.assertEqual(
+            {
+                "Result": "would change",
+                "Detail": "CAs: the public ones are new",
+            },
+            self.refresh(),
+        )
+        self.refresh("--apply")
+        some = set(encoding.pem_certificates(self.data("cacert")))
+        public = set(encoding.pem_certificates(certifi.contents()))
+        self.assertEqual(public | {ca("old")}, some)
+        self.assertEqual("nothing to do", self.refresh()["Result"])
+
+    def test_public_cas_that_a_host_has_got_since_are_no_reason(self) -> None:
+        conf.CONF.clear_override("openstack_ca_file", "drivers")
+        public = encoding.pem_certificates(certifi.contents())
+        few = base64.b64encode("".join(public[:3]).encode()).decode()
+        self.patch(data={"cacert": few})
+        self.assertEqual("nothing to do", self.refresh("--apply")["Result"])
+        self.assertEqual(few, self.secret()["data"]["cacert"])
+
+    def test_a_bundle_that_is_none_is_refused(self) -> None:
+        self.trust("no certificate")
+        why = "[drivers] openstack_ca_file holds no certificates in PEM"
+        self.assertEqual(
+            {"Result": "refused", "Detail": why}, self.refresh("--apply")
         )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``cluster upgrade``: its lines, its requests and their effect."""
+"""``cluster upgrade`` and ``cluster rollback``: lines, requests and effect."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -198,7 +199,9 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
             self.line("--apply"),
         )
 
-    def test_the_label_of_the_cluster_chooses_its_channel(self) -> None:
+    def test_the_label_of_the_cluster_or_the_option_chooses_the_channel(
+        self,
+    ) -> None:
         for labels, result, detail in (
             ({"upgrade_channel": ""}, "nothing to do", ""),
             ({"upgrade_channel": "early"}, "nothing to do", "early: 1.34.2"),
@@ -207,10 +210,8 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         ):
             self.dbapi.update_cluster(self.row().id, {"labels": labels})
             self.assertEqual((0, result, detail), self.line())
-
-    def test_the_operator_s_option_is_the_channel_of_the_others(self) -> None:
         plain = self.template(image_id="ubuntu-1.34")
-        row = {"cluster_template_id": plain.uuid, "labels": {}}
+        row = {"cluster_template_id": plain.uuid}
         self.dbapi.update_cluster(self.row().id, row)
         self.assertEqual((0, "nothing to do", ""), self.line())
         conf.CONF.set_override(
@@ -254,26 +255,91 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         self.assertEqual("CREATE_COMPLETE", self.row().status)
         self.assertEqual(1, self.api.call_count)
 
-    def test_an_answer_that_is_lost_is_no_failure(self) -> None:
+    def test_the_row_says_whether_a_request_was_lost(self) -> None:
+        def taken_back(request: Any, answer: Any) -> Any:
+            return {"uuid": self.uuid}
+
         def lost(request: Any, answer: Any) -> Any:
             self._upgrade(request, answer)
             raise requests.ConnectTimeout
 
-        self.openstack.mocker.post(_URL, json=lost)
-        self.assertEqual((0, "changed", _DETAIL), self.line("--apply"))
-
-    def test_a_request_that_is_lost_fails(self) -> None:
         self.openstack.mocker.post(_URL, exc=requests.ConnectTimeout)
         code, result, detail = self.line("--apply")
         self.assertEqual((1, "failed"), (code, result))
         self.assertRegex(detail, "^upgrade by Magnum's API: no answer")
-
-    def test_an_upgrade_that_the_user_takes_back_fails(self) -> None:
-        def taken_back(request: Any, answer: Any) -> Any:
-            return {"uuid": self.uuid}
-
         self.openstack.mocker.post(_URL, json=taken_back, status_code=202)
         self.assertEqual(
             (1, "failed", "the cluster does not have the new template"),
             self.line("--apply"),
         )
+        self.openstack.mocker.post(_URL, json=lost)
+        self.assertEqual((0, "changed", _DETAIL), self.line("--apply"))
+
+
+class RollbackCommandTest(upgrading.UpgradeTestCase):
+    """On a cluster whose upgrade helm refused."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+
+    def fail_upgrade(self) -> None:
+        """An upgrade that helm refuses for good."""
+        self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.poll()
+
+    def rollback(self, *argv: str) -> list[dict[str, Any]]:
+        """The rows that the command prints."""
+        code, lines = command_case.run_json(
+            cluster.Rollback, *argv, err=self.err
+        )
+        self.assertEqual(0, code)
+        return lines
+
+    def test_a_rollback_is_accepted_and_finished_by_polls(self) -> None:
+        old = self.row().cluster_template_id
+        self.fail_upgrade()
+        before = self.snapshot(), len(self.helm.upgrades)
+        self.rollback("web")
+        self.assertIn(
+            ": nothing was written: add --apply", self.err.getvalue()
+        )
+        self.assertEqual(before, (self.snapshot(), len(self.helm.upgrades)))
+        self.rollback("web", "--apply")
+        self.assertIn(": accepted\n", self.err.getvalue())
+        self.settle()
+        self.assertEqual(
+            ("UPDATE_COMPLETE", old),
+            (self.row().status, self.row().cluster_template_id),
+        )
+
+    def test_helm_is_left_to_the_polls_when_it_fails(self) -> None:
+        self.fail_upgrade()
+        self.helm.outcomes = [fake_helm.Outcome.REFUSED]
+        self.rollback("web", "--apply")
+        self.assertIn(
+            ": accepted; Magnum's polls continue: ", self.err.getvalue()
+        )
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+
+    def test_an_upgrade_stops_where_it_is(self) -> None:
+        old = self.row().cluster_template_id
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.capi.settle()
+        for argv in (("--stop-here",), ("--stop-here", "--apply")):
+            self.rollback("web", *argv)
+        text = self.err.getvalue()
+        self.assertIn(": nothing was written: add --apply", text)
+        self.assertIn(": accepted\n", text)
+        self.settle()
+        self.assertEqual(
+            {
+                "control-plane": upgrading.NEW,
+                "default-worker": upgrading.OLD,
+            },
+            self.machines(),
+        )
+        row = self.row()
+        done = ("UPDATE_COMPLETE", old)
+        self.assertEqual(done, (row.status, row.cluster_template_id))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``magnum-capi-helm cluster credentials``: by whom, which, and what then."""
+"""``cluster credentials``: by whom, which, and what then."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ import io
 import json
 import time
 from typing import Any
+from unittest import mock
 
 import fixtures
+from magnum.common import exception
 import yaml
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import cloud
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -198,17 +202,6 @@ class ChosenTest(ReplaceTestCase):
         )
         self.assertEqual(second, self.in_use())
 
-    def test_a_replacement_of_all_needs_a_reason(self) -> None:
-        error = self.assertRaises(
-            errors.InvalidInput, self.run_it, "--all", "--apply"
-        )
-        self.assertEqual(
-            "--all and --project need --invalid, or --before TIME: which "
-            "credentials are to be replaced?",
-            str(error),
-        )
-        self.assertEqual(0, self.run_it("--all", "--invalid"))
-
     def test_a_time_is_of_utc_unless_it_says_otherwise(self) -> None:
         # The host is elsewhere.
         self.addCleanup(time.tzset)
@@ -247,12 +240,6 @@ class RefusedTest(ReplaceTestCase):
             "user who has a role",
         )
 
-    def test_an_administrator_without_another_role_is_refused(self) -> None:
-        self.ann["roles"] = ("admin",)
-        self.assertIn(
-            "the user has no role that a cluster may act with", self.refused()
-        )
-
     def test_a_login_that_is_not_there(self) -> None:
         self.run_it("web", "--os-cloud", "nope")
         self.assertIn("Cloud nope was not found", self.out.getvalue())
@@ -276,3 +263,202 @@ class RefusedTest(ReplaceTestCase):
         self.openstack.stop(f"{openstack.IDENTITY}/auth/tokens")
         line = self.replace("--invalid", "--apply")
         self.assertEqual("refused", line["Result"])
+
+
+LATER = "the credential is newer than --before"
+REVOKED = f"revoke the old credential; {LATER}"
+
+
+class RunAgainTest(ReplaceTestCase):
+    """The cluster has a new credential, and the old one is there still."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.before = now.isoformat()
+        self.replace("--before", self.before, "--apply")
+        self.second = self.in_use()
+        self.assertEqual({self.first, self.second}, set(self.owners()))
+
+    def again(self, *argv: str) -> tuple[str, str]:
+        """Result and detail of the same command, run again."""
+        line = self.replace("--before", self.before, "--revoke-at-once", *argv)
+        return line["Result"], line["Detail"]
+
+    def test_a_leaked_credential_is_revoked(self) -> None:
+        self.assertEqual(("would change", REVOKED), self.again())
+        self.assertEqual({self.first, self.second}, set(self.owners()))
+        self.assertEqual(("changed", REVOKED), self.again("--apply"))
+        self.assertEqual({self.second: "ann-id"}, self.owners())
+        self.assertEqual(("nothing to do", LATER), self.again("--apply"))
+
+    def test_a_later_credential_or_a_deletion_revokes_nothing(self) -> None:
+        for before, status in (
+            ("1970-01-02", "UPDATE_COMPLETE"),
+            (self.before, "DELETE_IN_PROGRESS"),
+        ):
+            self.before = before
+            row = self.row()
+            row.status = status
+            row.save()
+            self.assertEqual(("nothing to do", LATER), self.again("--apply"))
+            self.assertEqual({self.first, self.second}, set(self.owners()))
+
+
+LONG_AGO = "2026-01-01T00:00:00.000000Z"
+GIVEN = (
+    "a new one of user ann-id (member, reader), for Cluster API to go on "
+    "with the deletion; the owner of the cluster was fake_user before"
+)
+
+
+class DeletingTestCase(ReplaceTestCase):
+    """The owner is gone, and the cluster is being deleted."""
+
+    #: Of all users; None: they have any.
+    keypairs: dict[tuple[str, str], str] | None = None
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack.credentials.clear()
+        self.delete()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+
+    def catalogue(self, session: Any) -> cloud.FakeCloud:
+        """What the new owner sees of OpenStack."""
+        found = super().catalogue(session)
+        found.keypairs = self.keypairs
+        return found
+
+    def ended(self) -> None:
+        """Cluster API deletes the servers, and the polls the rest."""
+        self.capi.finish()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.assertEqual({}, self.owners())
+        self.assertEqual([], self.server.names(kinds.LEASE))
+        self.assertNotIn(
+            NAME,
+            self.server.names(kinds.SECRET),
+        )
+
+
+class DeletingTest(DeletingTestCase):
+    def test_the_deletion_goes_on_with_a_new_one(self) -> None:
+        upgrades = len(self.helm.upgrades)
+        self.assertEqual(
+            {"Result": "changed", "Detail": GIVEN},
+            self.replace("--invalid", "--apply"),
+        )
+        self.assertEqual("ann-id", self.owners()[self.in_use()])
+        self.assertEqual(upgrades, len(self.helm.upgrades))
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertEqual("ann-id", self.row().user_id)
+        self.ended()
+
+    def test_the_secret_that_cluster_api_reads_is_made_anew(self) -> None:
+        keys = set(self.secret()["data"])
+        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        self.assertEqual("changed", self.replace("--apply")["Result"])
+        self.assertEqual(keys, set(self.secret()["data"]))
+        self.assertEqual({"clouds.yaml", "cacert"}, keys)
+        self.ended()
+
+    def test_a_failed_deletion_is_in_progress_with_all_its_time(
+        self,
+    ) -> None:
+        mark = {lease.DELETE_MARK: LONG_AGO}
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"metadata": {"annotations": mark}},
+        )
+        self.poll()
+        self.assertEqual("DELETE_FAILED", self.row().status)
+        self.assertEqual("changed", self.replace("--apply")["Result"])
+        self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
+        self.poll()
+        self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
+        self.ended()
+
+    def test_a_deletion_needs_no_keypair(self) -> None:
+        self.keypairs = {}
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.INTENT)
+        row = self.row()
+        row.keypair = "lost"
+        row.save()
+        self.assertEqual("changed", self.replace("--apply")["Result"])
+        self.ended()
+
+    def test_the_addon_that_is_gone_is_not_waited_for(self) -> None:
+        name = f"{base.RELEASE}-cloud-config"
+        note = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
+        change = {"metadata": {"annotations": {note: "of the old data"}}}
+        self.server.patch(kinds.MANIFESTS, base.NAMESPACE, name, change)
+        self.assertEqual(
+            "changed", self.replace("--apply", "--revoke-at-once")["Result"]
+        )
+
+    def test_a_command_that_lost_the_lease_leaves_no_credential(self) -> None:
+        def taken() -> None:
+            """The process stands still until another one has the Lease."""
+            self.plane.clock.advance(60)
+            self.server.patch(
+                kinds.LEASE,
+                base.NAMESPACE,
+                base.RELEASE,
+                {"spec": {"holderIdentity": "other", "renewTime": "now"}},
+            )
+
+        before = self.secret()["data"]
+        with mock.patch.object(self.openstack, "meanwhile", taken):
+            line = self.replace("--apply")
+        self.assertEqual("failed", line["Result"])
+        self.assertEqual(before, self.secret()["data"])
+        self.assertEqual({}, self.owners())
+
+
+class ServiceUserTest(DeletingTestCase):
+    """Magnum's service user, with a role in the project for the occasion."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.magnum = {
+            "id": "magnum-id",
+            "roles": ("member",),
+            "projects": [openstack.PROJECT],
+        }
+        self.openstack.people["magnum"] = self.magnum
+
+    def by_service_user(self, *argv: str) -> dict[str, str]:
+        """The line of the cluster; nobody else is logged in."""
+        self.write({})
+        self.run_it("web", "--service-user", *argv)
+        [line] = json.loads(self.out.getvalue())
+        return {key: line[key] for key in ("Result", "Detail")}
+
+    def test_the_service_user_owns_the_new_credential(self) -> None:
+        self.assertEqual("changed", self.by_service_user("--apply")["Result"])
+        self.assertEqual({self.in_use(): "magnum-id"}, self.owners())
+        self.ended()
+
+    def test_a_refused_service_user_is_told_the_next_step(self) -> None:
+        self.magnum["projects"] = []
+        line = self.by_service_user("--apply")
+        self.assertEqual("refused", line["Result"])
+        self.assertIn(
+            f"openstack role add --user USER --project {openstack.PROJECT} "
+            "member",
+            line["Detail"],
+        )
+        self.openstack.deleted.add(openstack.PROJECT)
+        self.assertEqual(
+            {
+                "Result": "refused",
+                "Detail": f"project {openstack.PROJECT} is deleted: no user "
+                "can log in",
+            },
+            self.by_service_user("--apply"),
+        )
+        self.assertEqual({}, self.owners())

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``cluster apply`` of a chart, values files or labels."""
+"""``cluster apply`` of a chart, files or labels; ``hibernate``, ``wake``."""
 
 from __future__ import annotations
 
 import io
+import json
+import pathlib
 from typing import Any
+
+import fixtures
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import cluster
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import rolling
@@ -66,18 +69,6 @@ class RolloutCommandTest(rolling.RolloutTestCase):
             (0, "nothing to do", ""), self.line(*order, "--apply")
         )
 
-    def test_values_files_say_what_differs(self) -> None:
-        self.all.write_text(rolling.ADDON)
-        self.assertEqual(
-            (
-                0,
-                "changed",
-                "chart 0.26.1: 1 object to change; no machine is replaced",
-            ),
-            self.line("web", "--values-files", "--apply"),
-        )
-        self.assertIn("ccm", self.told()["addons"]["openstack"])
-
     def test_machines_are_replaced_only_when_that_is_allowed(self) -> None:
         self.all.write_text(rolling.MACHINES)
         order = ("web", "--values-files", "--apply")
@@ -117,29 +108,6 @@ class RolloutCommandTest(rolling.RolloutTestCase):
         self.assertEqual((0, "changed"), (code, result))
         self.assertIn("web: helm ", self.err.getvalue())
 
-    def test_a_failed_rollout_shows_its_reason(self) -> None:
-        self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
-        self.all.write_text(rolling.ADDON)
-        self.assertEqual(
-            (
-                1,
-                "failed",
-                "UPDATE_FAILED: helm upgrade: admission webhook denied the "
-                "request",
-            ),
-            self.line("web", "--values-files", "--apply"),
-        )
-
-    def test_a_command_without_a_change_is_refused(self) -> None:
-        for words in (("--all",), ("web", "--chart-version", "")):
-            error = self.assertRaises(errors.InvalidInput, self.run_it, *words)
-            self.assertEqual(
-                "give one, and only one, of --chart-version VERSION (with or "
-                "without --values-files), --values-files, --label and "
-                "--cloud-settings",
-                str(error),
-            )
-
     def test_a_label_is_shown_then_applied(self) -> None:
         order = ("web", "--label", "cert_manager_enabled=true")
         self.assertEqual("would change", self.line(*order)[1])
@@ -151,13 +119,46 @@ class RolloutCommandTest(rolling.RolloutTestCase):
         self.assertEqual("changed", self.line(*back)[1])
         self.assertNotIn("certManager", self.told()["addons"])
 
-    def test_a_label_that_is_refused(self) -> None:
-        self.assertEqual(
+
+class HibernateCommandTest(rolling.RolloutTestCase):
+    def line(self, kind: type[cluster.Hibernate], *argv: str) -> str:
+        """Return result and detail of the one cluster."""
+        case = self
+
+        class Polled(kind):  # type: ignore[valid-type,misc]
+            @property
+            def pause(self) -> float:
+                """Machines go and Magnum polls while the command waits."""
+                case.settle()
+                return 0.0
+
+        _, [line] = command_case.run_json(
+            Polled, "web", *argv, err=io.StringIO()
+        )
+        return f"{line['Result']}: {line['Detail']}"
+
+    def test_the_lines_name_the_counts_of_the_workers(self) -> None:
+        rows = (
+            (cluster.Hibernate, (), "would change: default-worker 2 to 0"),
             (
-                1,
-                "refused",
-                "label pods_cidr can't be changed on a living cluster: give a "
-                "label that the reference of labels does not call fixed",
+                cluster.Hibernate,
+                ("--apply",),
+                "changed: default-worker 2 to 0",
             ),
-            self.line("web", "--label", "pods_cidr=10.0.0.0/8", "--apply"),
+            (cluster.Hibernate, ("--apply",), "nothing to do: "),
+            (cluster.Wake, ("--apply",), "changed: default-worker 0 to 2"),
+            (cluster.Wake, (), "nothing to do: "),
+        )
+        for kind, argv, expected in rows:
+            self.assertEqual(expected, self.line(kind, *argv))
+
+    def test_the_record_counts_the_machines_that_went(self) -> None:
+        home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        file = home / "record"
+        for kind in (cluster.Hibernate, cluster.Wake):
+            self.line(kind, "--apply", "--record", str(file))
+        lines = map(json.loads, file.read_text().splitlines())
+        self.assertEqual(
+            [("begun", None), ("changed", 2), ("begun", None), ("changed", 0)],
+            [(each["result"], each.get("machines")) for each in lines],
         )

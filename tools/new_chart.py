@@ -98,7 +98,7 @@ def _named() -> paths.Values:
 
 def _samples(version: str) -> Iterator[tuple[str, paths.Values]]:
     """Yield the values of a cluster with each label."""
-    for name, (value, needs) in rows.merged("CHANGES").items():
+    for name, (value, needs) in rows.CHANGES.items():
         given = {**needs, name: value, "capi_helm_chart_version": version}
         try:
             yield name, values.build(outcome.resolved(given))

@@ -51,7 +51,7 @@ def effects(version: str, chart: str | pathlib.Path) -> dict[str, str]:
 
 def _effect(name: str, version: str, chart: str | pathlib.Path) -> str:
     """Return what an upgrade does that changes a label."""
-    changed, needs = rows.merged("CHANGES")[name]
+    changed, needs = rows.CHANGES[name]
     # Some labels need a chart that is to come.
     needs = {"capi_helm_chart_version": version, **needs}
     old = values.build(outcome.resolved(needs))

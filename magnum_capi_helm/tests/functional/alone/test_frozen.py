@@ -81,7 +81,7 @@ class FrozenTest(base.LabCase):
 
 def _labels() -> dict[str, str]:
     """Another default for every label, and what those need."""
-    changes = rows.merged("CHANGES")
+    changes = rows.CHANGES
     wanted: dict[str, str] = {}
     for label in features.LABELS:
         if label.scope is labels.Scope.TEMPLATE:

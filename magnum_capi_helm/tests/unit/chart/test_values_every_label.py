@@ -14,8 +14,8 @@ from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import outcome
 from magnum_capi_helm.tests.unit.features import rows
 
-CHANGES = rows.merged("CHANGES")
-REFUSED = rows.merged("REFUSED")
+CHANGES = rows.CHANGES
+REFUSED = rows.REFUSED
 DECLARED = {label.name: label for label in features.LABELS}
 
 

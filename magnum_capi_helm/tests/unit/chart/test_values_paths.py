@@ -41,7 +41,7 @@ def _unknown(version: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each label that a version applies, and what it does not read."""
     for name, (value, needs) in {
         "": ("", {}),
-        **rows.merged("CHANGES"),
+        **rows.CHANGES,
     }.items():
         given = {**needs, name: value} if name else {}
         given["capi_helm_chart_version"] = version

@@ -5,17 +5,11 @@
 from __future__ import annotations
 
 import base64
-import datetime
 import functools
 import io
 from typing import Any
 
 import certifi
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509 import oid
 import yaml
 
 from magnum_capi_helm.cli import cluster
@@ -27,6 +21,7 @@ from magnum_capi_helm.status import addon
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import command_case
+from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 ELSEWHERE = "https://elsewhere.test/v3"
@@ -36,20 +31,9 @@ NAME = names.credentials(base.RELEASE)
 
 
 @functools.lru_cache
-def ca(name: str, days: int = 3650) -> str:
+def ca(name: str, days: float = 3650.0) -> str:
     """A CA in PEM, from today for so many days."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
-    today = datetime.datetime.now(datetime.timezone.utc)
-    made = x509.CertificateBuilder(
-        subject,
-        subject,
-        key.public_key(),
-        x509.random_serial_number(),
-        today - datetime.timedelta(days=20),
-        today + datetime.timedelta(days=days),
-    ).sign(key, hashes.SHA256())
-    return made.public_bytes(serialization.Encoding.PEM).decode()
+    return pki.Authority(name, days).pem
 
 
 class RefreshTestCase(base.FlowTestCase):
@@ -214,7 +198,7 @@ class RefreshTest(RefreshTestCase):
 
 class TrustTest(RefreshTestCase):
     def test_new_and_old_cas_are_both_trusted_each_once(self) -> None:
-        gone = ca("gone", days=-1)
+        gone = ca("gone", days=-0.5)
         self.trust(ca("old"), gone)
         self.refresh("--apply")
         self.assertIn(gone, self.data("cacert"))

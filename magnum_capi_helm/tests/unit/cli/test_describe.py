@@ -5,17 +5,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import io
 import json
 import re
 import types
 from typing import Any
+from unittest import mock
 
 import fixtures
+from oslotest import base as oslotest
 import yaml
 
+from magnum_capi_helm.cli import tree_output
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.tests.unit.cli import described
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -31,8 +36,18 @@ NO_HOST = (
 
 class TreeTest(described.DescribeTestCase):
     def test_a_cluster_that_is_well(self) -> None:
+        self.management.requests.clear()
         self.assertEqual(0, self.describe())
         self.assertEqual(described.WELL, self.printed())
+        verbs = {each.verb for each in self.management.requests}
+        self.assertEqual(set(), verbs & {"create", "replace", "patch"})
+        self.out = io.StringIO()
+        with self.busy():
+            self.assertEqual(0, self.describe())
+        self.assertEqual(
+            described.WELL.replace("nobody holds it", "held by other"),
+            self.printed(),
+        )
 
     def test_the_reason_stands_at_the_machine_that_has_no_server(self) -> None:
         machine = self.capi.fail_machine("default-worker")
@@ -58,53 +73,7 @@ class TreeTest(described.DescribeTestCase):
         longest = max(map(len, self.out.getvalue().splitlines()))
         self.assertIn(longest, range(100, 121))
 
-    def test_the_summary_is_that_of_the_polls(self) -> None:
-        machine = f"{WORKERS}-m0"
-        live = self.server.get(kinds.MACHINE, base.NAMESPACE, machine)
-        assert live is not None
-        status = {**live["status"], "nodeRef": None}
-        self.server.set_status(kinds.MACHINE, base.NAMESPACE, machine, status)
-        self.describe()
-        printed = self.printed()
-        self.assertIn("machine R-default-worker-m0 has no node yet", printed)
-        self.assertIn("addons (4 of 4 deployed): ready", printed)
-
-    def test_the_summary_has_the_error_of_a_server_that_had_joined(
-        self,
-    ) -> None:
-        # The group counts a machine less than it wants.
-        before = self.server.get(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        assert before is not None
-        nodes = self.server.get(kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
-        assert nodes is not None
-        machine = self.capi.fail_machine("default-worker")
-        self.assertEqual(f"{WORKERS}-m0", machine)
-        for kind, name, status in (
-            (kinds.CLUSTER, base.RELEASE, before["status"]),
-            (kinds.MACHINE, machine, nodes["status"]),
-        ):
-            self.server.set_status(kind, base.NAMESPACE, name, status)
-        row = self.row()
-        row.status = "UPDATE_IN_PROGRESS"
-        row.save()
-        self.poll()
-        machine = machine.replace(base.RELEASE, "R")
-        reason = (
-            f"nodegroup default-worker: machine {machine}: {NO_HOST} [no-host]"
-        )
-        self.assertEqual(
-            reason.replace("R-", f"{base.RELEASE}-", 1),
-            self.row().status_reason,
-        )
-        lines = self.lines()
-        self.assertEqual(
-            f"cluster web (UPDATE_IN_PROGRESS, HEALTHY): not ready: {reason}",
-            lines[0],
-        )
-        self.assertTrue(lines[-1].startswith(f"Machine {machine} "), lines)
-        self.assertTrue(lines[-1].endswith(f"{NO_HOST} [no-host]"), lines)
-
-    def test_the_reason_stands_at_the_node_that_is_ill(self) -> None:
+    def test_reasons_stand_at_their_parts(self) -> None:
         machine = f"{WORKERS}-m0"
         live = self.server.get(kinds.MACHINE, base.NAMESPACE, machine)
         assert live is not None
@@ -117,39 +86,29 @@ class TreeTest(described.DescribeTestCase):
                 "message": "kubelet stopped posting node status",
             },
         ]
-        self.server.set_status(
-            kinds.MACHINE,
-            base.NAMESPACE,
-            machine,
-            {**live["status"], "conditions": ill},
-        )
+        status = {**live["status"], "conditions": ill}
+        self.server.set_status(kinds.MACHINE, base.NAMESPACE, machine, status)
+        self.capi.fail_addon("ccm-openstack", "[red]\x1b[2Jgone[/red]")
         self.assertEqual(
             [
                 "Machine R-default-worker-m0 (192.168.3.11, server "
                 "server-R-default-worker-m0): not ready",
                 "Node R-default-worker-m0: not ready: kubelet stopped "
                 "posting node status",
-            ],
-            self.lines()[-2:],
-        )
-
-    def test_a_failed_addon_has_a_line_with_its_reason(self) -> None:
-        self.capi.fail_addon("ccm-openstack", "timed out")
-        found = self.lines()
-        self.assertEqual(
-            [
                 "addons (3 of 4 deployed): not ready",
-                "HelmRelease R-ccm-openstack: not ready: Failed: timed out "
-                "(nodes wait for it) [addon]",
+                "HelmRelease R-ccm-openstack: not ready: Failed: "
+                "[red]?[2Jgone[/red] (nodes wait for it) [addon]",
             ],
-            found[-2:],
+            self.lines()[-4:],
         )
-        self.assertIn("addon ccm-openstack: Failed: timed out", found[0])
 
-    def test_an_addon_is_shown_while_a_machine_is_not_ready(self) -> None:
-        self.capi.fail_machine("default-worker")
-        self.describe()
-        self.assertIn("HelmRelease R-ccm-openstack: ready", self.printed())
+    def test_a_nodegroup_that_was_never_made(self) -> None:
+        self.server.delete(kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, WORKERS)
+        self.assertIn(
+            "MachineDeployment R-default-worker (nodegroup default-worker): "
+            "not ready: not created yet",
+            self.lines(),
+        )
 
     def test_helm_that_did_not_end(self) -> None:
         name = names.helm_record(base.RELEASE, 1)
@@ -165,21 +124,6 @@ class TreeTest(described.DescribeTestCase):
             self.lines(),
         )
 
-    def test_a_paused_cluster_is_not_ready(self) -> None:
-        self.server.patch(
-            kinds.CLUSTER,
-            base.NAMESPACE,
-            base.RELEASE,
-            {"spec": {"paused": True}},
-        )
-        self.assertEqual(
-            [
-                "Cluster R (https://203.0.113.10:6443): not ready: the "
-                "operator has paused the cluster: nothing is changed"
-            ],
-            self.lines()[1:],
-        )
-
     def test_a_credential_that_keystone_refuses(self) -> None:
         self.openstack.stillborn = True
         [line] = self.lines()[1:]
@@ -191,27 +135,6 @@ class TreeTest(described.DescribeTestCase):
         )
         self.assertEqual(1, self.describe())
 
-    def test_a_machine_without_a_server_says_what_comes_first(self) -> None:
-        key = (kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
-        message = (
-            "* InfrastructureReady: the server is made\n"
-            "* NodeHealthy: Waiting for spec.providerID"
-        )
-        ready = {"type": "Ready", "status": "False", "reason": "NotReady"}
-        self.server.patch(*key, {"spec": {"providerID": None}})
-        self.server.set_status(
-            *key,
-            {
-                "phase": "Provisioning",
-                "conditions": [{**ready, "message": message}],
-            },
-        )
-        self.assertIn(
-            "Machine R-default-worker-m0: not ready: no server yet: "
-            "InfrastructureReady: the server is made",
-            self.lines(),
-        )
-
     def test_the_machine_that_was_made_last_comes_last(self) -> None:
         key = (kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
         first = self.server.get(*key)
@@ -222,19 +145,6 @@ class TreeTest(described.DescribeTestCase):
         self.describe()
         found = re.findall(r"Machine R-default-worker-(m\d)", self.printed())
         self.assertEqual(["m1", "m0"], found)
-
-    def test_the_tree_names_the_holder_of_the_lease(self) -> None:
-        with self.busy():
-            self.assertEqual(0, self.describe())
-        self.assertIn("Lease R (held by other)", self.printed())
-
-    def test_a_nodegroup_that_was_never_made(self) -> None:
-        self.server.delete(kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, WORKERS)
-        self.assertIn(
-            "MachineDeployment R-default-worker (nodegroup default-worker): "
-            "not ready: not created yet",
-            self.lines(),
-        )
 
     def test_a_cluster_of_which_nothing_was_made(self) -> None:
         row = self.row()
@@ -253,11 +163,6 @@ class TreeTest(described.DescribeTestCase):
         row.status, row.status_reason = "UPDATE_FAILED", "quota exceeded"
         row.save()
         self.assertIn(": not ready: quota exceeded", self.lines()[0])
-
-    def test_control_characters_are_replaced(self) -> None:
-        self.capi.fail_addon("ccm-openstack", "[red]\x1b[2Jgone[/red]")
-        self.describe()
-        self.assertIn("Failed: [red]?[2Jgone[/red]", self.printed())
 
     def test_programs_get_the_same_tree(self) -> None:
         self.describe("-f", "json")
@@ -282,12 +187,6 @@ class TreeTest(described.DescribeTestCase):
             found["children"][-1],
         )
 
-    def test_describe_writes_nothing(self) -> None:
-        before = self.management.requests[:]
-        self.describe()
-        verbs = {each.verb for each in self.management.requests[len(before) :]}
-        self.assertEqual(set(), verbs & {"create", "replace", "patch"})
-
 
 class AutoscalerTest(described.DescribeTestCase):
     """A cluster whose workers are scaled."""
@@ -309,15 +208,10 @@ class AutoscalerTest(described.DescribeTestCase):
         printed = self.printed()
         self.assertIn("── autoscaler R-autoscaler: ready", printed)
         self.assertIn("2 of 2 ready, autoscaled from 1 to 5): ready", printed)
-
-    def test_a_stopped_autoscaler_shows_its_reason(self) -> None:
         key = (kinds.DEPLOYMENT, base.NAMESPACE, f"{base.RELEASE}-autoscaler")
         condition = {"type": "Available", "status": "False", "message": "why"}
         self.server.set_status(*key, {"conditions": [condition]})
         self.assertIn("autoscaler R-autoscaler: not ready: why", self.lines())
-        self.assertEqual(1, self.describe())
-
-    def test_an_unreadable_autoscaler_is_unknown(self) -> None:
         self.management.fail(
             errors.ManagementUnreachable("no answer"),
             verbs=["get"],
@@ -351,3 +245,36 @@ class OutputTest(described.DescribeTestCase):
     ) -> None:
         self.management.unreachable()
         self.assertRaises(errors.ManagementUnreachable, self.describe)
+
+
+#: 2026-11-21, 18:48 UTC.
+SINCE = 1795286880.0
+
+
+class DrawTest(oslotest.BaseTestCase):
+    def drawn(self, since: float, seconds: float = 730.0) -> str:
+        """A server with a fault, some seconds later."""
+        reason = tree.Reason("no quota", tree.Rank.CLOUD, since, "quota")
+        clock = mock.Mock(time=lambda: SINCE + seconds)
+        stream = io.StringIO()
+        with mock.patch.object(tree_output, "time", clock):
+            tree_output.draw(tree.grow("OpenStackServer", "s", reason), stream)
+        return stream.getvalue()
+
+    def test_a_fault_has_its_time_and_its_age(self) -> None:
+        for seconds, age in (
+            (10.0, "0 minutes"),
+            (730.0, "12 minutes"),
+            (7200.0, "120 minutes"),
+            (36000.0, "10 hours"),
+        ):
+            self.assertEqual(
+                "OpenStackServer s: not ready: no quota (since 18:48 UTC) "
+                f"[quota], {age} ago\n",
+                self.drawn(SINCE, seconds),
+            )
+
+    def test_a_fault_of_an_unknown_time_has_no_age(self) -> None:
+        self.assertEqual(
+            "OpenStackServer s: not ready: no quota [quota]\n", self.drawn(0.0)
+        )

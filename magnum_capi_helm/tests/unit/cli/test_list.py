@@ -14,13 +14,15 @@ from magnum import objects
 from magnum.drivers.common import driver as drivers
 
 from magnum_capi_helm.cli import list as listing
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
-from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.cli import listed
 from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
 def name(obj: dict[str, Any]) -> str:
@@ -106,22 +108,6 @@ class ListTest(listed.ListTestCase):
         ]
         self.assertEqual(expected, asked)
 
-    def test_without_a_cluster_object_the_chart_is_not_known(self) -> None:
-        self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        code, (line,) = listed.run()
-        self.assertEqual(
-            (1, "", "drift: the Cluster object does not exist"),
-            (code, line["Chart"], line["State"]),
-        )
-
-    def test_a_refused_credential_is_no_difference(self) -> None:
-        row = self.row()
-        row.health_status = "UNHEALTHY"
-        row.health_status_reason = {"credential": "Keystone refuses it"}
-        row.save()
-        self.assertEqual([(base.RELEASE, "ok")], self.states())
-
     def test_rows_that_changed_since_are_a_drift(self) -> None:
         group = self.groups()["default-worker"]
         group.node_count += 1
@@ -140,11 +126,6 @@ class ListTest(listed.ListTestCase):
         self.poll()
         self.assertEqual([(base.RELEASE, "ok")], self.states())
 
-    def test_a_deletion_is_no_drift(self) -> None:
-        self.delete()
-        self.poll()
-        self.assertEqual([(base.RELEASE, "ok")], self.states())
-
     def test_a_deletion_is_none_before_its_groups_are_marked(self) -> None:
         row, group = self.row(), self.groups()["default-worker"]
         row.status = "DELETE_IN_PROGRESS"
@@ -153,12 +134,21 @@ class ListTest(listed.ListTestCase):
         group.save()
         self.assertEqual([(base.RELEASE, "ok")], self.states())
 
-    def test_clusters_of_another_driver_that_is_installed(self) -> None:
-        self.saved(
-            {"driver": "heat", "cluster_distro": "core"},
-            uuid=str(uuid.uuid4()),
-            stack_id="theirs",
-        )
+    def test_only_clusters_of_this_driver_are_listed(self) -> None:
+        # "core" is another driver's that is installed; old templates of this
+        # driver name none.
+        for driver, distro in (
+            ("heat", "core"),
+            ("k8s_of_somebody_else", "other-os"),
+            (None, "other-os"),
+            (None, "ubuntu"),
+        ):
+            self.saved(
+                {"driver": driver, "cluster_distro": distro},
+                uuid=str(uuid.uuid4()),
+                stack_id=None if distro == "ubuntu" else "theirs",
+                name="young",
+            )
         ours = drivers.Driver.get_driver
 
         def found(server_type: str, distro: str, *args: Any) -> Any:
@@ -167,24 +157,7 @@ class ListTest(listed.ListTestCase):
             return ours(server_type, distro, *args)
 
         with mock.patch.object(drivers.Driver, "get_driver", found):
-            self.assertEqual([(base.RELEASE, "ok")], self.states())
-
-    def test_clusters_of_other_drivers_are_not_listed(self) -> None:
-        for driver in ("k8s_of_somebody_else", None):
-            self.saved(
-                {"driver": driver, "cluster_distro": "other-os"},
-                uuid=str(uuid.uuid4()),
-                stack_id="theirs",
-            )
-        self.assertEqual([(base.RELEASE, "ok")], self.states())
-
-    def test_old_templates_name_no_driver(self) -> None:
-        self.saved(
-            {"driver": None, "cluster_distro": "ubuntu"},
-            uuid=str(uuid.uuid4()),
-            name="young",
-        )
-        self.assertEqual([(base.RELEASE, "ok"), ("", "ok")], self.states())
+            self.assertEqual([(base.RELEASE, "ok"), ("", "ok")], self.states())
 
     def test_a_project_limits_the_list(self) -> None:
         self.assertEqual(
@@ -249,8 +222,127 @@ class ListTest(listed.ListTestCase):
         self.states()
         self.assertNotIn(base.NAMESPACE, asked)
 
-    def test_an_unknown_management_cluster_is_refused(self) -> None:
-        error = self.assertRaises(
-            errors.NotConfigured, listed.run, "--management-cluster", "x"
+
+ORPHAN = "orphan, or a cluster of another Magnum"
+
+
+class OrphansTest(listed.ListTestCase):
+    def test_a_release_without_a_row_is_an_orphan(self) -> None:
+        self.forget()
+        orphan = {
+            "Name": "",
+            "UUID": "",
+            "Project": "fakeproject",
+            "Status": "",
+            "Management cluster": "",
+            "Release": base.RELEASE,
+            "Chart": "0.27.0",
+            "Kubernetes": "",
+            "Revision": "deployed",
+            "State": ORPHAN,
+        }
+        self.assertEqual((1, [orphan]), listed.run())
+
+    def test_a_release_of_another_region_is_no_orphan(self) -> None:
+        def mark(owner: str | None, region: str) -> None:
+            conf.CONF.set_override("region_name", region, "capi_helm")
+            labels = {"magnum.openstack.org/region": owner}
+            change = {"metadata": {"labels": labels}}
+            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+
+        other = "other-aaaaaaaaaaaa"
+        stray = {
+            "name": other,
+            "namespace": base.NAMESPACE,
+            "labels": {"capi.stackhpc.com/cluster": other},
+        }
+        self.server.create(kinds.CLUSTER, {"metadata": stray})
+        # A cluster of ours is listed wherever it is.
+        mark("west", "east")
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, other)
+        self.forget()
+        for owner, region, orphans in (
+            ("west", "east", []),
+            ("west", "", []),
+            ("east", "east", [ORPHAN]),
+            (None, "east", [ORPHAN]),
+            (None, "", [ORPHAN]),
+        ):
+            mark(owner, region)
+            found = [state for _, state in self.states()]
+            self.assertEqual(orphans, found, (owner, region))
+
+    def test_a_cluster_that_is_made_meanwhile_is_no_orphan(self) -> None:
+        row, groups = self.row(), self.groups().values()
+        self.forget()
+        original = self.management.list
+
+        def made_now(*args: Any, **options: Any) -> Any:
+            self.management.list = original  # type: ignore[method-assign]
+            fields = {key: row[key] for key in row.fields if key != "id"}
+            fields.pop("cluster_template", None)
+            self.dbapi.create_cluster(fields)
+            for each in groups:
+                values = {key: each[key] for key in each.fields if key != "id"}
+                self.dbapi.create_nodegroup(values)
+            return original(*args, **options)
+
+        self.management.list = made_now  # type: ignore[method-assign]
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_an_option_limits_the_list_to_orphans(self) -> None:
+        self.assertEqual((0, []), listed.run("--orphans"))
+        self.forget()
+        self.assertEqual([(base.RELEASE, ORPHAN)], self.states("--orphans"))
+        # What nobody can see now, is not nothing.
+        self.management.unreachable()
+        self.assertEqual(1, listed.run("--orphans")[0])
+
+
+class ListOfSeveralTest(placing.LocationTestCase):
+    """Two management clusters, and a cluster on b."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.made()
+
+    def where(self, *argv: str) -> list[tuple[str, str, str]]:
+        """Name, management cluster and state of each line."""
+        keys = ("Name", "Management cluster", "State")
+        found = listed.run(*argv)[1]
+        return [tuple(each[key] for key in keys) for each in found]  # type: ignore[misc]
+
+    def test_each_line_names_its_management_cluster(self) -> None:
+        self.assertEqual([("web", "b", "ok")], self.where())
+        self.overwrite()
+        self.assertEqual([("web", "b", "ok")], self.where())
+
+    def test_a_management_cluster_limits_the_list(self) -> None:
+        self.stop("a")
+        only = "--management-cluster"
+        self.assertEqual([("web", "b", "ok")], self.where(only, "b"))
+        self.assertEqual(0, listed.run(only, "b")[0])
+        ((name, where, state),) = self.where(only, "a")
+        self.assertEqual(("", "a"), (name, where))
+        self.assertIn("does not answer", state)
+
+    def test_a_silent_management_cluster_does_not_hide_the_other(self) -> None:
+        other = str(uuid.uuid5(uuid.NAMESPACE_DNS, "a"))
+        self.uuid = other
+        self.make("a", name="api")
+        self.planes["a"].cluster_api(
+            base.NAMESPACE, names.release("api", other)
+        ).settle()
+        self.stop("b")
+        first, second = self.where()
+        self.assertEqual(("api", "a", "ok"), first)
+        self.assertEqual(("web", "b"), second[:2])
+        self.assertIn("unreachable: the management cluster b", second[2])
+        self.assertEqual(1, listed.run()[0])
+
+    def test_another_clouds_clusters_are_not_listed(self) -> None:
+        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
+        self.assertEqual(
+            [("web", "b", "not on its management cluster")], self.where()
         )
-        self.assertIn("there is no management cluster 'x'", str(error))

@@ -4,26 +4,65 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 import pathlib
 from typing import Any
 
+from cryptography import x509
 import fixtures
 
+from magnum_capi_helm.cli import metrics
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.unit.cli import measured
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.cli import command_case
+from magnum_capi_helm.tests.unit.cli import listed
+from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
 from magnum_capi_helm.tests.unit.metrics import promtool
 
+PREFIX = "magnum_capi_helm_"
+SECRET = names.kubeconfig(base.RELEASE)
 
-class MetricsTest(measured.MetricsTestCase):
+
+def run(*argv: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of the command."""
+    out, err = io.StringIO(), io.StringIO()
+    code = command_case.run(metrics.Metrics, *argv, out=out, err=err)
+    return code, out.getvalue(), err.getvalue()
+
+
+def printed() -> promtool.Found:
+    """The samples that it prints, by the end of their metric's name."""
+    return {
+        name.removeprefix(PREFIX): [
+            each.removeprefix(name) for each in samples
+        ]
+        for name, samples in promtool.parsed(run()[1]).items()
+    }
+
+
+class MetricsTestCase(base.FlowTestCase):
+    """One management cluster, and a cluster that is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.server.patch(
+            kinds.CLUSTER, base.NAMESPACE, base.RELEASE, listed.CHART
+        )
+
+
+class MetricsTest(MetricsTestCase):
     def test_a_cluster_that_is_well(self) -> None:
         self.health_poll()
         uuid = f"'uuid': '{self.uuid}'"
-        found = measured.printed()
+        found = printed()
         changed = self.row().updated_at.timestamp()
         for name, expected in (
             ("management_cluster_up", "{'management_cluster': ''} 1.0"),
@@ -50,7 +89,7 @@ class MetricsTest(measured.MetricsTestCase):
         self.management.requests.clear()
         self.openstack.stop("http://keystone.test")
         with self.saves() as saved:
-            code, _, stderr = measured.run()
+            code, _, stderr = run()
         self.assertEqual((0, "", []), (code, stderr, saved))
         # The Secret at the end is the one of the one cluster.
         self.assertEqual(
@@ -62,51 +101,27 @@ class MetricsTest(measured.MetricsTestCase):
                 ("list", "Manifests", ""),
                 ("list", "Machine", ""),
                 ("list", "Lease", ""),
-                ("get", "Secret", measured.SECRET),
+                ("get", "Secret", SECRET),
             ],
             [tuple(each) for each in self.management.requests],
         )
 
-    def test_a_failed_addon_is_counted_by_its_phase(self) -> None:
-        before = measured.printed()["cluster_addons"]
-        self.assertEqual(1, len(before))
-        self.capi.fail_addon("cloud-config", "no")
-        self.assertIn(
-            f"{{'phase': 'Failed', 'uuid': '{self.uuid}'}} 1.0",
-            measured.printed()["cluster_addons"],
-        )
-
-    def test_a_dead_credential_has_a_sample(self) -> None:
-        self.openstack.credentials.clear()
-        self.health_poll()
-        self.plane.clock.advance(3600)
-        self.health_poll()
-        self.assertEqual(
-            [f"{{'uuid': '{self.uuid}'}} 1.0"],
-            measured.printed()["cluster_credential_refused"],
-        )
-
-    def test_a_credential_that_nobody_tries_is_no_good_one(self) -> None:
-        self.assertNotIn("cluster_credential_refused", measured.printed())
+    def test_a_credential_has_a_sample_once_it_was_tried(self) -> None:
+        name = "cluster_credential_refused"
         conf.CONF.set_override("app_cred_check_interval", 0, "capi_helm")
         self.health_poll()
-        self.assertNotIn("cluster_credential_refused", measured.printed())
-
-    def test_a_lease_that_is_held(self) -> None:
-        moment = {"holderIdentity": "x", "renewTime": "2026-01-01T00:00:00Z"}
-        where = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
-        self.server.patch(*where, {"spec": moment})
-        (line,) = measured.printed()["lease_renewed_timestamp_seconds"]
-        self.assertTrue(line.endswith(" 1767225600.0"), line)
-        # That is another cloud's.
-        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
-        self.assertNotIn("lease_renewed_timestamp_seconds", measured.printed())
+        self.assertNotIn(name, printed())
+        conf.CONF.clear_override("app_cred_check_interval", "capi_helm")
+        self.openstack.credentials.clear()
+        self.plane.clock.advance(3600)
+        self.health_poll()
+        self.assertEqual([f"{{'uuid': '{self.uuid}'}} 1.0"], printed()[name])
 
     def test_leases_that_may_not_be_listed(self) -> None:
         self.management.fail(
             responses.ForbiddenError("forbidden"), kind=kinds.LEASE
         )
-        code, text, stderr = measured.run()
+        code, text, stderr = run()
         self.assertEqual((1, "leases: forbidden\n"), (code, stderr))
         self.assertIn(
             'read_success{management_cluster="",part="leases"} 0.0', text
@@ -114,7 +129,7 @@ class MetricsTest(measured.MetricsTestCase):
         self.assertIn("cluster_addons", text)
 
     def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
-        expected = measured.run()[1]
+        expected = run()[1]
         original = self.management.list
 
         def refused(
@@ -125,19 +140,11 @@ class MetricsTest(measured.MetricsTestCase):
             return original(kind, namespace, *args, **options)
 
         self.management.list = refused  # type: ignore[method-assign]
-        self.assertEqual((0, expected, ""), measured.run())
-
-    def test_a_release_without_a_row_counts_as_an_orphan(self) -> None:
-        for each in self.groups().values():
-            each.destroy()
-        self.row().destroy()
-        self.assertEqual(
-            ["{'management_cluster': ''} 1.0"], measured.printed()["orphans"]
-        )
+        self.assertEqual((0, expected, ""), run())
 
     def test_without_a_management_cluster_the_rows_are_left(self) -> None:
         self.management.unreachable()
-        code, text, stderr = measured.run()
+        code, text, stderr = run()
         self.assertEqual(1, code)
         self.assertIn("does not answer", stderr)
         self.assertIn('cluster_up{management_cluster=""} 0.0', text)
@@ -147,36 +154,70 @@ class MetricsTest(measured.MetricsTestCase):
         # Nobody waits for one that is silent, time and again.
         self.assertNotIn('part="leases"', text)
 
-    def test_prometheus_takes_it(self) -> None:
-        text = measured.run()[1]
-        self.assertEqual("", promtool.run(self, "check", "metrics", text=text))
-
     def test_the_output_may_be_a_file(self) -> None:
         directory = self.useFixture(fixtures.TempDir()).path
         path = pathlib.Path(directory) / "magnum.prom"
-        self.assertEqual((0, "", ""), measured.run("--output", str(path)))
-        self.assertEqual(measured.run()[1], path.read_text())
+        self.assertEqual((0, "", ""), run("--output", str(path)))
+        self.assertEqual(run()[1], path.read_text())
         self.assertEqual(0o644, path.stat().st_mode & 0o777)
-
-    def test_a_file_that_nobody_would_read_or_that_can_not_be(self) -> None:
         error = self.assertRaises(
-            errors.InvalidInput, measured.run, "--output", "/tmp/x.txt"
-        )
-        self.assertRegex(
-            str(error),
-            "^--output '/tmp/x.txt' .* name ends with .prom$",
-        )
-        error = self.assertRaises(
-            errors.InvalidInput,
-            measured.run,
-            "--output",
-            "/nowhere/x.prom",
+            errors.InvalidInput, run, "--output", "/nowhere/x.prom"
         )
         self.assertEqual(
             "--output /nowhere/x.prom can't be written: No such file or "
             "directory",
             str(error),
         )
+
+    def test_each_certificate_has_its_time_of_expiry(self) -> None:
+        pems = [pki.Authority(days=days).pem for days in (1000.0, 600.0)]
+        first, second = (base64.b64encode(e.encode()).decode() for e in pems)
+        user = {"client-certificate-data": second, "client-key-data": ""}
+        document = {
+            "clusters": [{"cluster": {"certificate-authority-data": first}}],
+            "users": [{"user": user}],
+        }
+        self.server.create(kinds.SECRET, kubeconfig(document))
+        (machine,) = self.server.list(
+            kinds.MACHINE, base.NAMESPACE, "cluster.x-k8s.io/control-plane"
+        )
+        status = machine["status"]
+        status |= {"certificatesExpiryDate": "1970-01-01T02:00:00Z"}
+        name = machine["metadata"]["name"]
+        self.server.set_status(kinds.MACHINE, base.NAMESPACE, name, status)
+        ends = [
+            x509.load_pem_x509_certificate(each.encode()).not_valid_after_utc
+            for each in pems
+        ]
+        self.assertEqual(
+            [
+                f"{{'certificate': '{name}', 'uuid': '{self.uuid}'}} {moment}"
+                for name, moment in (
+                    ("control-plane", 7200.0),
+                    ("ca", ends[0].timestamp()),
+                    ("kubeconfig", ends[1].timestamp()),
+                )
+            ],
+            printed()["cluster_certificate_expiry_timestamp_seconds"],
+        )
+
+    def test_a_kubeconfig_that_is_none_hides_nothing_else(self) -> None:
+        documents: tuple[Any, ...] = ("x", {}, {"clusters": [], "users": []})
+        for document in documents:
+            made = kubeconfig(document)
+            self.server.apply(kinds.SECRET, made)
+            code, text, stderr = run()
+            self.assertEqual(1, code)
+            self.assertRegex(
+                stderr,
+                rf"\Akubeconfigs: the Secret {SECRET} has no "
+                r"kubeconfig with certificates \(\w+\)\n\Z",
+            )
+            self.assertIn(
+                'read_success{management_cluster="",part="kubeconfigs"} 0.0',
+                text,
+            )
+            self.assertIn('state="ok"', text)
 
 
 class MetricsOfSeveralTest(placing.LocationTestCase):
@@ -185,7 +226,7 @@ class MetricsOfSeveralTest(placing.LocationTestCase):
     def test_each_is_named_and_one_that_is_down_too(self) -> None:
         self.made()
         self.stop("a")
-        code, text, stderr = measured.run()
+        code, text, stderr = run()
         self.assertEqual(1, code)
         self.assertTrue(stderr.startswith("a: "), stderr)
         for expected in (
@@ -194,5 +235,14 @@ class MetricsOfSeveralTest(placing.LocationTestCase):
             'orphans{management_cluster="b"} 0.0',
             'read_success{management_cluster="b",part="leases"} 1.0',
         ):
-            self.assertIn(measured.PREFIX + expected, text)
+            self.assertIn(PREFIX + expected, text)
         self.assertNotIn('orphans{management_cluster="a"}', text)
+
+
+def kubeconfig(document: Any) -> dict[str, Any]:
+    """The Secret that Cluster API makes."""
+    text = json.dumps(document).encode()
+    return {
+        "metadata": {"name": SECRET, "namespace": base.NAMESPACE},
+        "data": {"value": base64.b64encode(text).decode()},
+    }

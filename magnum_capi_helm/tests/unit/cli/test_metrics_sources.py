@@ -42,25 +42,17 @@ class TextTest(base.BaseTestCase):
 
     maxDiff = None
 
-    def all_metrics(self) -> str:
-        """Return the text of all four clusters."""
-        return text(
+    def test_prometheus_understands_the_text_of_every_metric(self) -> None:
+        whole = text(
             four_clusters.ROWS, four_clusters.PLANES, *four_clusters.OBJECTS
         )
-
-    def test_the_text_has_every_metric(self) -> None:
-        lines = self.all_metrics().splitlines(keepends=True)
+        lines = whole.splitlines(keepends=True)
         helpless = [each for each in lines if not each.startswith("# HELP")]
         self.assertEqual(four_clusters.TEXT, "".join(helpless))
-
-    def test_prometheus_parser_understands_it(self) -> None:
-        found = promtool.parsed(self.all_metrics())
+        found = promtool.parsed(whole)
         self.assertEqual([each.name for each in metrics.OF_CLOUD], list(found))
-
-    def test_promtool_has_nothing_to_say(self) -> None:
         self.assertEqual(
-            "",
-            promtool.run(self, "check", "metrics", text=self.all_metrics()),
+            "", promtool.run(self, "check", "metrics", text=whole)
         )
 
     def test_an_empty_cloud_has_zeros(self) -> None:
@@ -100,20 +92,13 @@ class TextTest(base.BaseTestCase):
         )
 
     def test_states_are_words(self) -> None:
-        for where, state in (
-            (inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED}), "ok"),
-            (
-                inventory.ManagementCluster(
-                    "a", "i-a", {SHOP: inventory.ReleaseObjects()}
-                ),
-                "drift",
-            ),
-            (inventory.ManagementCluster("a", "i-a"), "absent"),
-            (
-                inventory.ManagementCluster("a", "i-a", error="no"),
-                "unreachable",
-            ),
+        for fields, state in (
+            ({"releases": {SHOP: DEPLOYED}}, "ok"),
+            ({"releases": {SHOP: inventory.ReleaseObjects()}}, "drift"),
+            ({}, "absent"),
+            ({"error": "no"}, "unreachable"),
         ):
+            where = inventory.ManagementCluster("a", "i-a", **fields)  # type: ignore[arg-type]
             found = promtool.parsed(text(four_clusters.ROWS[:1], (where,)))
             self.assertEqual(
                 [
@@ -143,7 +128,7 @@ class ObjectsTest(base.BaseTestCase):
         super().setUp()
         flows.configure(self)
         self.plane = plane.Plane(self.useFixture(fixtures.TempDir()).path)
-        for namespace in (SHOP[0], LOST[0]):
+        for namespace in (SHOP[0], LOST[0], "east-p1"):
             self.plane.server.create(
                 kinds.NAMESPACE, {"metadata": {"name": namespace}}
             )
@@ -220,6 +205,7 @@ class ObjectsTest(base.BaseTestCase):
                 {"holderIdentity": "", "renewTime": "1970-01-01T00:01:00Z"},
             ),
             ("new", SHOP, {}),
+            ("of-another-cloud", ("east-p1", ""), {"holderIdentity": "x"}),
         ):
             self.create(kinds.LEASE, name, scope, label, spec=content)
         self.assertEqual(

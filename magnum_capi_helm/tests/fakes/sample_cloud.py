@@ -8,6 +8,8 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 
+_GROUP = "8a1b2c3d-0000-4000-8000-000000000001"
+
 
 def images() -> dict[str, cluster_spec.Image]:
     """The images that the templates name."""
@@ -42,6 +44,7 @@ def cloud(_: object) -> fake_cloud.FakeCloud:
                 (("v4", "10.77.0.0/24"), ("v6", "fd00:77::/64")), start=4
             )
         },
+        security_groups={name: name for name in ("web", _GROUP)},
         types=("fast", "slow"),
         machine_zones=("az1", "az2", "az3"),
         zones_of_volumes=("az1", "nova"),

@@ -21,6 +21,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.config import options
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 CHARTS = "https://azimuth-cloud.github.io/capi-helm-charts"
 
@@ -92,49 +93,19 @@ LABELS: list[tuple[str, Any, str, Any]] = [
 
 #: Where 1.4.0 found options before: group, name, text -> option, value.
 FORMER: list[tuple[str, str, str, str, Any]] = [
-    ("capi_helm", "etcd_volume_size", "10", "etcd_blockdevice_size", 10),
+    ("", "etcd_volume_size", "10", "etcd_blockdevice_size", 10),
+    ("", "etcd_volume_type", "fast", "etcd_blockdevice_volume_type", "fast"),
     (
-        "capi_helm",
-        "etcd_volume_type",
-        "fast",
-        "etcd_blockdevice_volume_type",
-        "fast",
-    ),
-    (
-        "capi_helm",
-        "csi_cinder_availability_zone",
-        "az1",
-        "csi_cinder_availability_zone",
-        "az1",
-    ),
-    (
-        "capi_helm",
-        "csi_cinder_reclaim_policy",
-        "Delete",
-        "csi_cinder_reclaim_policy",
-        "Delete",
-    ),
-    (
-        "capi_helm",
-        "csi_cinder_volume_binding_mode",
-        "Immediate",
-        "csi_cinder_volume_binding_mode",
-        "Immediate",
-    ),
-    ("capi_helm", "csi_cinder_fstype", "xfs", "csi_cinder_fstype", "xfs"),
-    (
-        "capi_helm",
-        "csi_cinder_allow_volume_expansion",
-        "false",
-        "csi_cinder_allow_volume_expansion",
-        False,
-    ),
-    (
-        "capi_helm_cluster_labels",
+        "_cluster_labels",
         "extra_network_name",
         "a",
         "extra_network_names",
         ("a",),
+    ),
+    *(
+        ("", name, text, name, value)
+        for name, _, text, value in LABELS
+        if name.startswith("csi_cinder")
     ),
 ]
 
@@ -156,40 +127,27 @@ class _ConfTest(base.BaseTestCase):
 
 
 class OptionsTest(_ConfTest):
-    def test_each_option_of_1_4_0_has_its_default(self) -> None:
-        read = self._read("").capi_helm
-        self.assertEqual(
-            {name: default for name, default, _, _ in OPTIONS},
-            {name: read[name] for name, _, _, _ in OPTIONS},
-        )
-
-    def test_each_option_of_1_4_0_is_read_in_its_type(self) -> None:
-        lines = [f"{name} = {text}" for name, _, text, _ in OPTIONS]
-        read = self._read("\n".join(["[capi_helm]", *lines])).capi_helm
-        self.assertEqual(
-            {name: value for name, _, _, value in OPTIONS},
-            {name: read[name] for name, _, _, _ in OPTIONS},
-        )
-
-    def test_each_label_of_1_4_0_has_its_default(self) -> None:
-        read = self._read("").capi_helm_cluster_labels
-        self.assertEqual(
-            {name: default for name, default, _, _ in LABELS},
-            {name: read[name] for name, _, _, _ in LABELS},
-        )
-
-    def test_each_label_of_1_4_0_is_read_in_its_type(self) -> None:
-        lines = [f"{name} = {text}" for name, _, text, _ in LABELS]
-        text = "\n".join(["[capi_helm_cluster_labels]", *lines])
-        read = self._read(text).capi_helm_cluster_labels
-        self.assertEqual(
-            {name: value for name, _, _, value in LABELS},
-            {name: read[name] for name, _, _, _ in LABELS},
-        )
+    def test_each_option_and_label_of_1_4_0_has_its_default_and_type(
+        self,
+    ) -> None:
+        for group, rows in (
+            ("capi_helm", OPTIONS),
+            ("capi_helm_cluster_labels", LABELS),
+        ):
+            lines = [f"{name} = {text}" for name, _, text, _ in rows]
+            read = self._read("\n".join([f"[{group}]", *lines]))[group]
+            silent = self._read("")[group]
+            self.assertEqual(
+                rows,
+                [
+                    (name, silent[name], text, read[name])
+                    for name, _, text, _ in rows
+                ],
+            )
 
     def test_former_places_of_options_are_still_read(self) -> None:
         for group, old, text, name, value in FORMER:
-            read = self._read(f"[{group}]\n{old} = {text}")
+            read = self._read(f"[capi_helm{group}]\n{old} = {text}")
             self.assertEqual(value, read.capi_helm_cluster_labels[name], old)
 
     def test_a_new_place_beats_a_former_one(self) -> None:
@@ -218,7 +176,6 @@ class OptionsTest(_ConfTest):
 
 class UnknownOptionsTest(base.BaseTestCase):
     def unknown(self, *texts: str) -> list[str]:
-        """What is wrong with files of a directory."""
         home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         for number, text in enumerate(texts):
             (home / f"{number}.conf").write_text(text)
@@ -252,28 +209,15 @@ class UnknownOptionsTest(base.BaseTestCase):
                 "the driver has no group [capi_helm_management_west] (did "
                 "you mean capi_helm_management_east?)",
             ],
-        }
-        self.assertEqual(rows, {text: self.unknown(text) for text in rows})
-
-    def test_options_of_the_old_placement_are_shown(self) -> None:
-        text = (
+            # Of the old placement.
             "[capi_helm]\nmanagement_clusters = east\n"
             "[capi_helm_management_east]\nkubeconfig_file = /x\n"
-            "weight = 50\nprojects = p\navailability_zones = az1\n"
-            "only_labelled = true"
-        )
-        self.assertEqual(
-            [
-                f"[capi_helm_management_east] has no option {name}"
-                for name in (
-                    "availability_zones",
-                    "only_labelled",
-                    "projects",
-                    "weight",
-                )
+            "weight = 50\nprojects = p": [
+                "[capi_helm_management_east] has no option projects",
+                "[capi_helm_management_east] has no option weight",
             ],
-            self.unknown(text),
-        )
+        }
+        self.assertEqual(rows, {text: self.unknown(text) for text in rows})
 
     def test_right_names_and_groups_of_others_are_no_trouble(self) -> None:
         names = [
@@ -304,15 +248,8 @@ class SampleTest(_ConfTest):
             )
 
     def test_each_option_has_a_help_text(self) -> None:
-        self.assertEqual(
-            [],
-            [
-                opt.name
-                for _, options in conf.list_opts()
-                for opt in options
-                if not opt.help
-            ],
-        )
+        options = [opt for _, each in conf.list_opts() for opt in each]
+        self.assertEqual([], [opt.name for opt in options if not opt.help])
 
 
 class InterfaceTest(base.BaseTestCase):
@@ -375,8 +312,6 @@ class ChartStoreTest(base.BaseTestCase):
 
 
 class HelmProcessesTest(base.BaseTestCase):
-    """The number of helm processes on hosts of all sizes."""
-
     def test_each_worker_has_its_share_of_the_processors(self) -> None:
         for configured, processors, workers, expected in (
             (0, 2, None, 2),
@@ -414,58 +349,38 @@ class ManagementClustersTest(base.BaseTestCase):
     def test_without_a_list_there_is_one_without_a_name(self) -> None:
         config = self.useFixture(fixture.Config(conf.CONF))
         config.config(group="capi_helm", kubeconfig_file="/etc/kube")
-        self.assertEqual(
-            (
-                options.ManagementCluster(
-                    "", "/etc/kube", "[capi_helm] kubeconfig_file"
-                ),
-            ),
-            conf.management_clusters(),
+        one = options.ManagementCluster(
+            "", "/etc/kube", "[capi_helm] kubeconfig_file"
         )
+        self.assertEqual((one,), conf.management_clusters())
 
     def test_each_name_has_its_group(self) -> None:
-        found = self._found(
-            ["east", "west-2"],
-            east={
-                "kubeconfig_file": "/e",
-            },
-            **{"west-2": {"kubeconfig_file": "/w"}},
-        )
+        paths = {"east": "/e", "west-2": "/w"}
+        groups = {name: {"kubeconfig_file": paths[name]} for name in paths}
         self.assertEqual(
-            (
+            tuple(
                 options.ManagementCluster(
-                    name="east",
-                    kubeconfig="/e",
-                    option="[capi_helm_management_east] kubeconfig_file",
-                ),
-                options.ManagementCluster(
-                    name="west-2",
-                    kubeconfig="/w",
-                    option="[capi_helm_management_west-2] kubeconfig_file",
-                ),
+                    name=name,
+                    kubeconfig=path,
+                    option=f"[capi_helm_management_{name}] kubeconfig_file",
+                )
+                for name, path in paths.items()
             ),
-            found,
+            self._found(list(paths), **groups),
         )
 
     def test_a_missing_or_wrong_option_is_named(self) -> None:
         kube = {"kubeconfig_file": "/k"}
+        option = "[capi_helm] management_clusters"
         rows: list[tuple[list[str], dict[str, Any], str]] = [
             (
                 ["a", "b"],
                 {"a": kube},
-                "[capi_helm] management_clusters names b: set "
-                "[capi_helm_management_b] kubeconfig_file to its kubeconfig",
+                f"{option} names b: set [capi_helm_management_b] "
+                "kubeconfig_file to its kubeconfig",
             ),
-            (
-                ["a", "a"],
-                {"a": kube},
-                "[capi_helm] management_clusters has 'a': give each ",
-            ),
-            (
-                ["A b"],
-                {},
-                "[capi_helm] management_clusters has 'A b': give each ",
-            ),
+            (["a", "a"], {"a": kube}, f"{option} has 'a': give each "),
+            (["A b"], {}, f"{option} has 'A b': give each "),
         ]
         for names, groups, expected in rows:
             error = self.assertRaises(
@@ -490,22 +405,38 @@ class KubeconfigPathTest(base.BaseTestCase):
             return conf.kubeconfig_path()
 
     def test_the_option_precedes_environment_and_home(self) -> None:
-        environment = {"KUBECONFIG": "/env/one"}
-        self.assertEqual(
-            ["/etc/kube", "/env/one", "/home/magnum/.kube/config"],
-            [
-                self._path("/etc/kube", environment),
-                self._path("", environment),
-                self._path("", {}),
-            ],
+        home = "/home/magnum/.kube/config"
+        for option, environment, path in (
+            ("/etc/kube", "/env/one", "/etc/kube"),
+            ("~/kube", "/env/one", "/home/magnum/kube"),
+            ("", "/env/one", "/env/one"),
+            ("", "/env/one:/env/two", "/env/one"),
+            ("", "", home),
+            ("", None, home),
+        ):
+            given = {} if environment is None else {"KUBECONFIG": environment}
+            self.assertEqual(path, self._path(option, given))
+
+
+class LoggedOptionsTest(flows.FlowTestCase):
+    def test_the_first_use_logs_each_misspelt_option_once(self) -> None:
+        home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        file = home / "magnum.conf"
+        file.write_text(
+            "[capi_helm]\nchart_stroe = /srv\n"
+            "[capi_helm_cluster_labels]\nboot_volume_sise = 5\n"
         )
-
-    def test_home_of_the_option_is_expanded(self) -> None:
-        self.assertEqual("/home/magnum/kube", self._path("~/kube", {}))
-
-    def test_the_first_path_of_the_environment_counts(self) -> None:
-        several = {"KUBECONFIG": "/env/one:/env/two"}
-        self.assertEqual("/env/one", self._path("", several))
+        conf.CONF([], project="magnum", default_config_files=[str(file)])
+        # Commands that ran in this process before have raised its level.
+        log = self.useFixture(fixtures.FakeLogger("magnum_capi_helm.runtime"))
+        self.create()
+        self.poll()
         self.assertEqual(
-            "/home/magnum/.kube/config", self._path("", {"KUBECONFIG": ""})
+            [
+                "[capi_helm] has no option chart_stroe (did you mean "
+                "chart_store?): what it sets has no effect",
+                "[capi_helm_cluster_labels] has no option boot_volume_sise "
+                "(did you mean boot_volume_size?): what it sets has no effect",
+            ],
+            log.output.splitlines(),
         )

@@ -8,6 +8,7 @@ import base64
 import os
 import pathlib
 from typing import Any
+from unittest import mock
 
 import fixtures
 from oslo_config import cfg
@@ -30,17 +31,16 @@ WANTED = (
 
 #: Option, value, and what is said of it.
 WRONG: list[tuple[str, Any, str]] = [
-    ("delivery_url", "http://a.test", GOOD),
-    ("delivery_url", "portal.test/hook", GOOD),
-    ("delivery_url", "https://", GOOD),
-    ("delivery_url", "https:///hook", GOOD),
-    ("delivery_url", "https://u:p@a.test/", GOOD),
-    ("delivery_url", "https://a.test/#x", GOOD),
-    ("delivery_url", "https://a.test:0/", GOOD),
-    ("delivery_url", "https://a.test/a b", GOOD),
-    ("delivery_url", "https://a.test/\u00e9", GOOD),
-    ("delivery_url", "https://a.test:port/", GOOD),
-    ("delivery_url", "https://[::1/", GOOD),
+    *(
+        ("delivery_url", url, GOOD)
+        for url in (
+            *("http://a.test", "portal.test/hook", "https://"),
+            *("https:///hook", "https://u:p@a.test/", "https://a.test/#x"),
+            *("https://a.test:0/", "https://a.test/a b"),
+            *("https://a.test/\u00e9", "https://a.test:port/"),
+            "https://[::1/",
+        )
+    ),
     ("delivery_key_file", "", "is empty"),
     ("delivery_ca_file", "/nowhere", "can't be used: No such file"),
 ]
@@ -62,7 +62,6 @@ class SettingsTest(base.BaseTestCase):
         self.addCleanup(conf.CONF.clear_override, name, "capi_helm")
 
     def file(self, name: str, text: str) -> str:
-        """A file for Magnum alone."""
         path = self.directory / name
         path.write_text(text)
         path.chmod(0o600)
@@ -89,10 +88,11 @@ class SettingsTest(base.BaseTestCase):
         self.assertEqual("https://portal.test:8443", found.receiver)
         self.assertNotIn("token", repr(found))
         self.assertNotIn("b'0", repr(found))
-
-    def test_the_port_is_that_of_https(self) -> None:
+        # The port is that of https.
         self.set("delivery_url", "https://portal.test")
         self.assertEqual(443, conf.delivery().port)
+        conf.CONF.clear_override("delivery_url", "capi_helm")
+        self.assertFalse(conf.delivery_enabled())
 
     def test_wrong_options_are_refused(self) -> None:
         for name, value, said in WRONG:
@@ -115,36 +115,24 @@ class SettingsTest(base.BaseTestCase):
             str(error),
         )
 
-    def test_a_limited_user_is_refused(self) -> None:
-        error = self.refused_file("delivery_user = limited")
-        self.assertIn("delivery_user", str(error))
-        self.assertIn("limited", str(error))
-
-    def test_errors_of_oslo_config_are_translated(self) -> None:
-        error = self.refused_file("delivery_check_interval = 5")
-        self.assertIn("delivery_check_interval", str(error))
-
-    def refused_file(self, line: str) -> errors.NotConfigured:
-        """Return why a configuration file with this line is refused."""
-        path = self.directory / "magnum.conf"
-        path.write_text(f"[capi_helm]\n{line}\n")
-        fresh = cfg.ConfigOpts()
-        fresh.register_opts(
-            conf.ALL_OPTS[conf.capi_helm_group], group="capi_helm"
-        )
-        fresh(args=[], default_config_files=[str(path)])
-        for name in ("delivery_url", "delivery_key_file"):
-            value = conf.CONF.capi_helm[name]
-            fresh.set_override(name, value, "capi_helm")
-        self.useFixture(fixtures.MockPatchObject(conf, "CONF", fresh))
-        error: errors.NotConfigured = self.assertRaises(
-            errors.NotConfigured, conf.delivery
-        )
-        return error
-
-    def test_delivery_is_off_by_default(self) -> None:
-        conf.CONF.clear_override("delivery_url", "capi_helm")
-        self.assertFalse(conf.delivery_enabled())
+    def test_values_that_oslo_config_refuses_are_named(self) -> None:
+        for name, value, words in (
+            ("delivery_user", "limited", "limited"),
+            ("delivery_check_interval", "5", "equal to 60"),
+        ):
+            path = self.directory / "magnum.conf"
+            path.write_text(f"[capi_helm]\n{name} = {value}\n")
+            fresh = cfg.ConfigOpts()
+            options = conf.ALL_OPTS[conf.capi_helm_group]
+            fresh.register_opts(options, group="capi_helm")
+            fresh(args=[], default_config_files=[str(path)])
+            for each in ("delivery_url", "delivery_key_file"):
+                given = conf.CONF.capi_helm[each]
+                fresh.set_override(each, given, "capi_helm")
+            with mock.patch.object(conf, "CONF", fresh):
+                error = self.assertRaises(errors.NotConfigured, conf.delivery)
+            self.assertIn(name, str(error))
+            self.assertIn(words, str(error))
 
 
 class KeysTest(base.BaseTestCase):
@@ -154,7 +142,6 @@ class KeysTest(base.BaseTestCase):
         self.path = pathlib.Path(directory) / "key"
 
     def keys(self, text: str, mode: int = 0o600) -> tuple[bytes, ...]:
-        """Return the keys of a file with this text."""
         # Only root writes into a file of mode 0400.
         self.path.unlink(missing_ok=True)
         self.path.write_text(text)
@@ -162,7 +149,6 @@ class KeysTest(base.BaseTestCase):
         return conf.read_keys(str(self.path))
 
     def refused(self, text: str, mode: int = 0o600) -> str:
-        """Why there are none."""
         return str(
             self.assertRaises(errors.NotConfigured, self.keys, text, mode)
         )
@@ -194,21 +180,23 @@ class KeysTest(base.BaseTestCase):
     def test_a_file_that_others_can_open_is_refused(self) -> None:
         for mode in (0o600, 0o400, 0o640):
             self.assertEqual(1, len(self.keys(ONE, mode)), oct(mode))
+        wanted = (
+            "give a regular file that others can't read and a group can't "
+            "write, with mode 0600 or 0640"
+        )
         for mode in (0o644, 0o604, 0o602, 0o660, 0o666):
             self.assertEqual(
-                f"{OPTION} {self.path} has mode {mode:04o}: give a "
-                "regular file that others can't read and a group can't write, "
-                "with mode 0600 or 0640",
+                f"{OPTION} {self.path} has mode {mode:04o}: {wanted}",
                 self.refused(ONE, mode),
             )
-
-    def test_a_pipe_is_refused_at_once(self) -> None:
+        # A pipe is refused at once.
+        self.path.unlink()
         os.mkfifo(self.path, 0o600)
         error = self.assertRaises(
             errors.NotConfigured, conf.read_keys, str(self.path)
         )
         self.assertIn(
-            f"{OPTION} {self.path} has mode 0600: give a", str(error)
+            f"{OPTION} {self.path} has mode 0600: {wanted}", str(error)
         )
 
     def test_no_file_is_named(self) -> None:

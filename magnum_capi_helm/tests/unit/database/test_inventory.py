@@ -11,30 +11,64 @@ from oslotest import base
 
 from magnum_capi_helm.database import inventory
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.database import one_cluster
 
-SCOPE = one_cluster.SCOPE
-ROW = one_cluster.ROW
-FOUND = one_cluster.FOUND
-A = one_cluster.A
-EMPTY_A = one_cluster.EMPTY_A
-SILENT_A = one_cluster.SILENT_A
-B = one_cluster.B
-EMPTY_B = one_cluster.EMPTY_B
-SILENT_B = one_cluster.SILENT_B
-ONE = one_cluster.ONE
-LINE = one_cluster.LINE
+SCOPE = ("magnum-p1", "web-aaaaaaaaaaaa")
+ROW = inventory.Row(
+    name="web",
+    uuid="u-1",
+    project="p1",
+    status="CREATE_COMPLETE",
+    version="v1.34.2",
+    scope=SCOPE,
+    fingerprint="v1-f",
+    identity="id-a",
+    recorded_name="a",
+)
+
+
+def cluster(fingerprint: str | None = "v1-f", **meta: Any) -> dict[str, Any]:
+    """The metadata of a Cluster."""
+    annotations = {"magnum.openstack.org/intent": fingerprint}
+    if fingerprint is None:
+        annotations = {}
+    labels = {"helm.sh/chart": "openstack-cluster-0.27.0"}
+    return {"metadata": {"annotations": annotations, "labels": labels, **meta}}
+
+
+FOUND = inventory.ReleaseObjects(
+    cluster=cluster(), newest=view.Revision(2, "deployed")
+)
+A = inventory.ManagementCluster("a", "id-a", {SCOPE: FOUND})
+EMPTY_A = inventory.ManagementCluster("a", "id-a")
+SILENT_A = inventory.ManagementCluster("a", "", error="no answer")
+B = inventory.ManagementCluster("b", "id-b", {SCOPE: FOUND})
+EMPTY_B = inventory.ManagementCluster("b", "id-b")
+SILENT_B = inventory.ManagementCluster("b", "", error="no answer")
+ONE = inventory.ManagementCluster("", "id-a", {SCOPE: FOUND})
+
+LINE = inventory.Line(
+    name="web",
+    uuid="u-1",
+    project="p1",
+    status="CREATE_COMPLETE",
+    management_cluster="a",
+    release="web-aaaaaaaaaaaa",
+    chart="0.27.0",
+    version="v1.34.2",
+    revision="deployed",
+    state="ok",
+)
 ABSENT = "not on its management cluster"
 
 #: What differs in the release -> the state.
 RELEASES: dict[str, tuple[dict[str, Any], str]] = {
     "all is as wanted": ({}, "ok"),
     "1.4.0 left no fingerprint": (
-        {"cluster": one_cluster.cluster(None)},
+        {"cluster": cluster(None)},
         "ok",
     ),
     "the rows want something else": (
-        {"cluster": one_cluster.cluster("v1-old")},
+        {"cluster": cluster("v1-old")},
         "drift: the rows want something else than was last applied",
     ),
     "helm failed": (
@@ -54,11 +88,7 @@ RELEASES: dict[str, tuple[dict[str, Any], str]] = {
         "drift: the Cluster object does not exist",
     ),
     "somebody deletes the Cluster": (
-        {
-            "cluster": one_cluster.cluster(
-                deletionTimestamp="2026-01-01T00:00:00Z"
-            )
-        },
+        {"cluster": cluster(deletionTimestamp="2026-01-01T00:00:00Z")},
         "drift: the Cluster object is being deleted",
     ),
 }
@@ -220,3 +250,62 @@ class InventoryTest(base.BaseTestCase):
         ]
         lines = inventory.compare(rows, [A], "magnum")
         self.assertEqual(["a", "b", "c"], [each.name for each in lines])
+
+
+#: Namespace, release, what there is of it -> project of the orphan; None: it
+#: is not this cloud's.
+STRANGERS: dict[str, tuple[str, str, inventory.ReleaseObjects, str | None]] = {
+    "a cluster that Magnum forgot": ("magnum-p2", SCOPE[1], FOUND, "p2"),
+    "a Cluster without a release": (
+        "magnum-p2",
+        "any",
+        inventory.ReleaseObjects(cluster=cluster()),
+        "p2",
+    ),
+    "a release without a Cluster": (
+        "magnum-p2",
+        SCOPE[1],
+        inventory.ReleaseObjects(newest=view.Revision(1, "failed")),
+        "p2",
+    ),
+    "a release that this driver did not name": (
+        "magnum-p2",
+        "some-operator",
+        inventory.ReleaseObjects(newest=view.Revision(1, "deployed")),
+        None,
+    ),
+    "another cloud's, whose prefix begins alike": (
+        "magnum-east-p2",
+        SCOPE[1],
+        FOUND,
+        None,
+    ),
+    "another namespace": ("default", SCOPE[1], FOUND, None),
+    "the bare prefix": ("magnum-", SCOPE[1], FOUND, None),
+}
+
+
+class OrphansTest(base.BaseTestCase):
+    def test_only_objects_of_this_cloud_without_a_row_are_orphans(
+        self,
+    ) -> None:
+        for case, (namespace, release, found, project) in STRANGERS.items():
+            with self.subTest(case):
+                there = {SCOPE: FOUND, (namespace, release): found}
+                plane = dataclasses.replace(A, releases=there)
+                expected = [LINE]
+                if project is not None:
+                    expected += [
+                        inventory.Line(
+                            project=project,
+                            management_cluster="a",
+                            release=release,
+                            chart=found.chart,
+                            revision=found.revision,
+                            state="orphan, or a cluster of another Magnum",
+                        )
+                    ]
+                self.assertEqual(
+                    expected,
+                    inventory.compare([ROW], [plane], "magnum"),
+                )

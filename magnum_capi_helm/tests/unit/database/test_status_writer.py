@@ -27,8 +27,6 @@ def verdict(reason: str = "", **groups: Any) -> cluster_status.Verdict:
 
 
 class SaveTest(base.FlowTestCase):
-    """What a verdict writes."""
-
     def test_facts_of_a_cluster_in_progress_are_saved(self) -> None:
         row = self.saved(stack_id=base.RELEASE)
         found = verdict("waiting", default_master="", default_worker="1 of 2")

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 import dataclasses
 import inspect
 import types
@@ -12,11 +11,12 @@ from typing import Any
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import offline
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.features import specs
 
 #: The file of each label's topic, below the package.
@@ -27,69 +27,11 @@ FILES = {
     if isinstance(each, topic.Topic)
     for label in each.labels
 }
-
-
-class _Cloud:
-    """A cloud in which every name is found."""
-
-    def prefetch(self, images: Iterable[str]) -> None:
-        """Nothing to wait for."""
-
-    def image(self, name: str) -> cluster_spec.Image:
-        if name == "bare":
-            return dataclasses.replace(specs.IMAGE, kube_version="")
-        return specs.IMAGE
-
-    def flavor(self, name: str) -> cluster_spec.Flavor:
-        return cluster_spec.Flavor(name, 2, 4096, 20, ephemeral=100)
-
-    def load_balancer_providers(self) -> tuple[str, ...]:
-        return ("amphora", "ovn")
-
-    def load_balancer_flavors(self) -> tuple[str, ...]:
-        return ("ha",)
-
-    def load_balancer_zones(self) -> tuple[str, ...]:
-        return ("az1",)
-
-    def compute_zones(self) -> tuple[str, ...]:
-        return ("az1", "az2")
-
-    def network(self, name: str) -> str:
-        return name
-
-    def subnets_of(self, network: str) -> tuple[catalogue.Subnet, ...]:
-        return ()
-
-    def security_group(self, name: str) -> str:
-        return name
-
-    def volume_types(self) -> tuple[str, ...]:
-        return ("fast",)
-
-    def default_volume_type(self) -> str | None:
-        return "fast"
-
-    def volume_zones(self) -> tuple[str, ...]:
-        return ("az1", "az2")
-
-    def cluster_identity_url(self) -> str:
-        return "https://keystone.example.org/v3"
-
-
-def _row(name: str, role: str, count: int, image: str) -> Any:
-    return types.SimpleNamespace(
-        name=name,
-        role=role,
-        node_count=count,
-        flavor_id="m1",
-        image_id=image,
-        is_default=True,
-        min_node_count=None,
-        max_node_count=None,
-        docker_volume_size=None,
-        labels={},
-    )
+_EMPTY = (
+    *("external_network_id", "fixed_network", "fixed_subnet", "keypair_id"),
+    *("dns_nameserver", "insecure_registry", "apiserver_port"),
+    *("http_proxy", "https_proxy", "no_proxy"),
+)
 
 
 def resolved(given: dict[str, str]) -> cluster_spec.Cluster:
@@ -99,41 +41,32 @@ def resolved(given: dict[str, str]) -> cluster_spec.Cluster:
     """
     given = dict(given)
     network_driver = given.pop("network_driver", "calico")
-    # An image that says its version needs no label to say it.
-    image = "bare" if nodes.KUBE_TAG.name in given else "ubuntu"
+    bare = dataclasses.replace(specs.IMAGE, kube_version="")
     template = types.SimpleNamespace(
+        **dict.fromkeys(_EMPTY),
         name="small",
         labels=given,
         network_driver=network_driver,
-        external_network_id=None,
-        fixed_network=None,
-        fixed_subnet=None,
-        dns_nameserver=None,
-        insecure_registry=None,
-        apiserver_port=None,
-        tls_disabled=False,
-        http_proxy=None,
-        https_proxy=None,
-        no_proxy=None,
-    )
-    cluster: Any = types.SimpleNamespace(
-        uuid="45f11a8d-0000-4000-8000-000000000001",
-        name="demo",
-        labels={},
-        cluster_template=template,
-        project_id="p1",
-        keypair=None,
-        fixed_network=None,
-        fixed_subnet=None,
+        # An image that says its version needs no label to say it.
+        image_id="bare" if nodes.KUBE_TAG.name in given else "ubuntu",
+        flavor_id="m1",
+        master_flavor_id="m1",
+        docker_volume_size=50,
         floating_ip_enabled=True,
         master_lb_enabled=True,
-        docker_volume_size=50,
-        nodegroups=[
-            _row("default-master", "master", 1, image),
-            _row("default-worker", "worker", 2, image),
-        ],
+        tls_disabled=False,
     )
-    cloud: Any = _Cloud()
+    fields = {"name": "demo", "node_count": 2, "labels": {}}
+    cluster = offline.cluster(template, fields)
+    cluster.project_id = "p1"
+    cloud: Any = fake_cloud.FakeCloud(
+        images={"ubuntu": specs.IMAGE, "bare": bare},
+        flavors={"m1": "m1"},
+        networks={name: name for name in ("management", "storage")},
+        types=("fast",),
+        zones_of_volumes=("az1", "az2"),
+        identity="https://keystone.example.org/v3",
+    )
     wanted = resolve_cluster.resolve(cluster, cloud, "demo-1")
     values.checked(wanted)
     return dataclasses.replace(

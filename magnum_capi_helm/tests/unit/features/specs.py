@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import dataclasses
 from typing import Any
 
 from magnum_capi_helm import features
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 
 IMAGE = cluster_spec.Image(
@@ -35,7 +37,6 @@ _PLAIN = cluster_spec.Cluster(
 
 
 def parsed(given: dict[str, str]) -> labels.Values:
-    """Labels as a user gives them, in their types."""
     sources = labels.Sources(template=given)
     return labels.resolve(features.LABELS, sources, {})
 
@@ -57,7 +58,6 @@ def cluster(
 
 
 def chart(version: str) -> cluster_spec.Chart:
-    """The chart in that version."""
     return dataclasses.replace(_PLAIN.chart, version=version)
 
 
@@ -68,3 +68,12 @@ def group(
     return dataclasses.replace(
         _PLAIN.node_groups[0], labels=parsed(given or {}), **changes
     )
+
+
+def refusal(check: Callable[..., object], *arguments: Any) -> str:
+    """Return what a user reads whose request a check refuses, or nothing."""
+    try:
+        check(*arguments)
+    except errors.InvalidInput as error:
+        return str(error)
+    return ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of Kubernetes' components."""
+"""Arguments of Kubernetes' components, and the types of their labels."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from oslotest import base
 from magnum_capi_helm import features
 from magnum_capi_helm.features import arguments
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit import type_case
 from magnum_capi_helm.tests.unit.features import specs
 
 RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -20,60 +21,25 @@ STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 
 #: Arguments, and to whom each belongs.
 OWNED_BY_OTHERS = [
-    ("kubeapi_options", "audit-log-path", "see audit_log_enabled"),
-    ("kubeapi_options", "oidc-client-id", "see oidc_issuer_url"),
-    (
-        "kubeapi_options",
-        "enable-admission-plugins",
-        "see admission_control_list",
-    ),
-    (
-        "kubeapi_options",
-        "admission-control-config-file",
-        "see pod_security_enforce",
-    ),
-    (
-        "kubeapi_options",
-        "encryption-provider-config",
-        "see etcd_encryption_enabled",
-    ),
-    (
-        "kubeapi_options",
-        "authorization-mode",
-        "see keystone_auth_enabled",
-    ),
-    ("kubeapi_options", "v", "see api_server_log_level"),
-    ("kubeapi_options", "client-ca-file", "kubeadm sets it"),
-    ("kubeapi_options", "etcd-servers", "kubeadm sets it"),
-    ("kubeapi_options", "cloud-provider", "the chart sets it"),
-    (
-        "kubeapi_options",
-        "token-auth-file",
-        "machines have no such file",
-    ),
-    ("kubecontroller_options", "bind-address", "the chart sets it"),
-    (
-        "kubecontroller_options",
-        "cluster-signing-key-file",
-        "kubeadm sets it",
-    ),
-    ("kubescheduler_options", "leader-elect", "kubeadm sets it"),
-    (
-        "kubescheduler_options",
-        "config",
-        "machines have no such file",
-    ),
-    (
-        "kubelet_options",
-        "node-labels",
-        "see node_labels",
-    ),
-    (
-        "kubelet_options",
-        "tls-cipher-suites",
-        "see kubelet_tls_cipher_suites",
-    ),
-    ("kubelet_options", "bootstrap-kubeconfig", "kubeadm sets it"),
+    ("kubeapi", "audit-log-path", "see audit_log_enabled"),
+    ("kubeapi", "oidc-client-id", "see oidc_issuer_url"),
+    ("kubeapi", "enable-admission-plugins", "see admission_control_list"),
+    ("kubeapi", "admission-control-config-file", "see pod_security_enforce"),
+    ("kubeapi", "encryption-provider-config", "see etcd_encryption_enabled"),
+    ("kubeapi", "authorization-mode", "see keystone_auth_enabled"),
+    ("kubeapi", "v", "see api_server_log_level"),
+    ("kubeapi", "client-ca-file", "kubeadm sets it"),
+    ("kubeapi", "etcd-servers", "kubeadm sets it"),
+    ("kubeapi", "cloud-provider", "the chart sets it"),
+    ("kubeapi", "token-auth-file", "machines have no such file"),
+    ("kubecontroller", "bind-address", "the chart sets it"),
+    ("kubecontroller", "cluster-signing-key-file", "kubeadm sets it"),
+    ("kubescheduler", "leader-elect", "kubeadm sets it"),
+    ("kubescheduler", "config", "machines have no such file"),
+    ("kubelet", "node-labels", "see node_labels"),
+    ("kubelet", "tls-cipher-suites", "see kubelet_tls_cipher_suites"),
+    ("kubelet", "bootstrap-kubeconfig", "kubeadm sets it"),
+    ("kubelet", "node-ip", "each machine has its own"),
 ]
 
 
@@ -99,35 +65,6 @@ class ComponentsTest(base.BaseTestCase):
         )
         arguments.TOPIC.check(cluster)
 
-    def test_each_component_gets_its_own(self) -> None:
-        given = {
-            "kubeapi_options": "--max-requests-inflight=800 profiling=false",
-            "kubecontroller_options": "--node-monitor-grace-period=60s",
-            "kubescheduler_options": "v=4",
-            "api_server_tls_cipher_suites": f"{RSA},{STRONGER}",
-            "api_server_tls_min_version": "1.2",
-        }
-        self.assertEqual(
-            {
-                "clusterConfiguration": {
-                    "apiServer": {
-                        "extraArgs": {
-                            "max-requests-inflight": "800",
-                            "profiling": "false",
-                            "tls-cipher-suites": f"{RSA},{STRONGER}",
-                            "tls-min-version": "VersionTLS12",
-                        }
-                    },
-                    "controllerManager": {
-                        "extraArgs": {"node-monitor-grace-period": "60s"}
-                    },
-                    "scheduler": {"extraArgs": {"v": "4"}},
-                }
-            },
-            _kubeadm(given),
-        )
-        arguments.TOPIC.check(specs.cluster(given))
-
     def test_kubelet_of_the_control_plane_has_those_of_its_group(self) -> None:
         control_plane = dataclasses.replace(
             specs.cluster().control_plane,
@@ -147,50 +84,13 @@ class ComponentsTest(base.BaseTestCase):
             ),
         )
 
-    def test_init_and_join_share_nothing(self) -> None:
-        kubeadm = _kubeadm({"kubelet_options": "--max-pods=50"})
-        self.assertIsNot(
-            kubeadm["initConfiguration"]["nodeRegistration"],
-            kubeadm["joinConfiguration"]["nodeRegistration"],
-        )
-
-    def test_kubelet_of_a_group_joins_with_those_of_the_group(self) -> None:
-        group = specs.group(
-            {
-                "kubelet_options": "--max-pods=200 --cpu-cfs-quota=false",
-                "kubelet_tls_cipher_suites": RSA,
-                "kubelet_tls_min_version": "1.2",
-            }
-        )
-        self.assertEqual(
-            {
-                "kubeadmConfigSpec": {
-                    "joinConfiguration": {
-                        "nodeRegistration": {
-                            "kubeletExtraArgs": {
-                                "max-pods": "200",
-                                "cpu-cfs-quota": "false",
-                                "tls-cipher-suites": RSA,
-                                "tls-min-version": "VersionTLS12",
-                            }
-                        }
-                    }
-                }
-            },
-            arguments.TOPIC.group(specs.cluster(), group),
-        )
-
     def test_an_argument_of_another_owner_names_the_owner(self) -> None:
-        self.assertEqual(
-            [
-                f"{label}: it without {name}: {why}"
-                for label, name, why in OWNED_BY_OTHERS
-            ],
-            [
-                self._refusal({label: f"--a=b --{name}=x"})
-                for label, name, _ in OWNED_BY_OTHERS
-            ],
-        )
+        for component, name, why in OWNED_BY_OTHERS:
+            label = f"{component}_options"
+            self.assertEqual(
+                f"{label}: it without {name}: {why}",
+                self._refusal({label: f"--a=b --{name}=x"}),
+            )
 
     def test_a_label_that_a_refusal_names_is_there(self) -> None:
         declared = {label.name for label in features.LABELS}
@@ -270,11 +170,11 @@ class KubeProxyTest(base.BaseTestCase):
         arguments.TOPIC.check(specs.cluster(given))
 
     def test_a_wrong_argument_of_kube_proxy_names_the_allowed(self) -> None:
-        rows = [
+        names = ", ".join(arguments.KUBE_PROXY_ARGUMENTS)
+        for text, allowed in (
             (
                 "kubeconfig=a",
-                f"it without kubeconfig; kube-proxy takes "
-                f"{', '.join(arguments.KUBE_PROXY_ARGUMENTS)}",
+                f"it without kubeconfig; kube-proxy takes {names}",
             ),
             (
                 "proxy-mode=userspace",
@@ -290,8 +190,7 @@ class KubeProxyTest(base.BaseTestCase):
                 "feature-gates=A",
                 "feature-gates as a list such as Name=true,Other=false",
             ),
-        ]
-        for text, allowed in rows:
+        ):
             error = self.assertRaises(
                 errors.LabelError,
                 arguments.TOPIC.check,
@@ -310,3 +209,67 @@ class KubeProxyTest(base.BaseTestCase):
         )
         # An operator's default is for the clusters that have one.
         self.assertEqual({}, arguments.TOPIC.cluster(cluster))
+
+
+ARGUMENTS = arguments.ArgumentsType()
+SUITES = arguments.CipherSuites()
+
+RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+
+ACCEPTED: list[tuple[Any, Any, Any]] = [
+    (ARGUMENTS, "", ()),
+    (ARGUMENTS, "--v=4", (("v", "4"),)),
+    (
+        ARGUMENTS,
+        " max-pods=200  --eviction-hard=memory.available<100Mi,nodefs=5% ",
+        (
+            ("max-pods", "200"),
+            ("eviction-hard", "memory.available<100Mi,nodefs=5%"),
+        ),
+    ),
+    (ARGUMENTS, (("v", "4"), ("b", "c=d")), (("v", "4"), ("b", "c=d"))),
+    (SUITES, "", ()),
+    (SUITES, f"{STRONGER}, {RSA}", (STRONGER, RSA)),
+    (SUITES, (RSA,), (RSA,)),
+]
+
+REFUSED: list[tuple[Any, Any]] = [
+    (ARGUMENTS, "--profiling"),
+    (ARGUMENTS, "-v=4"),
+    (ARGUMENTS, "--v="),
+    (ARGUMENTS, "--v 4"),
+    (ARGUMENTS, "--v=4 v=5"),
+    (ARGUMENTS, "--max_pods=200"),
+    (ARGUMENTS, "--V=4"),
+    (ARGUMENTS, f"--{'v' * 81}=4"),
+    (ARGUMENTS, (("a", "b c"),)),
+    (SUITES, "ECDHE-RSA-AES128-GCM-SHA256"),
+    (SUITES, f"{RSA},TLS_RSA_WITH_AES_128_GCM_SHA256"),
+    (SUITES, STRONGER),
+]
+
+
+class ArgumentTypesTest(type_case.TypeTestCase):
+    accepted = ACCEPTED
+    refused = REFUSED
+
+    def test_each_has_a_name_for_the_sample_configuration(self) -> None:
+        self.assertEqual("arguments", ARGUMENTS.type_name)
+        self.assertEqual("list of cipher suites", SUITES.type_name)
+
+    def test_harmless_is_what_no_reader_on_the_way_interprets(self) -> None:
+        for value in (
+            "memory.available<100Mi,nodefs.available<10%",
+            "[::1]:10249",
+            "kernel.msg*,net.core.somaxconn",
+            "A=true,B=false",
+            "Node.User@example.org/x_y",
+        ):
+            self.assertTrue(arguments.harmless(value), value)
+        for value in (
+            *("{{ds}}", "{%x", "$(HOSTNAME)", "${HOSTNAME}", "`id`", "'a'"),
+            *('"a"', "a\\b", "a;b", "a&b", "a|b", "#a", "a\nb", "a\x00"),
+            *("\u00e4", ""),
+        ):
+            self.assertFalse(arguments.harmless(value), value)

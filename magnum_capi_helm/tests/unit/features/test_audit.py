@@ -66,61 +66,11 @@ class AuditTest(base.BaseTestCase):
         cluster = specs.cluster({"audit_log_max_age": "7"})
         self.assertEqual({}, audit.TOPIC.cluster(cluster))
 
-    def test_the_api_server_gets_its_arguments_and_folders(self) -> None:
-        server = {
-            "extraArgs": {
-                "audit-policy-file": "/etc/kubernetes/audit/policy.yaml",
-                "audit-log-path": "/var/log/kubernetes/audit/audit.log",
-                "audit-log-maxage": "30",
-                "audit-log-maxbackup": "3",
-                "audit-log-maxsize": "100",
-            },
-            "extraVolumes": [
-                {
-                    "name": "audit-policy",
-                    "hostPath": "/etc/kubernetes/audit",
-                    "mountPath": "/etc/kubernetes/audit",
-                    "readOnly": True,
-                    "pathType": "Directory",
-                },
-                {
-                    "name": "audit-log",
-                    "hostPath": "/var/log/kubernetes/audit",
-                    "mountPath": "/var/log/kubernetes/audit",
-                    "readOnly": False,
-                    "pathType": "DirectoryOrCreate",
-                },
-            ],
-        }
-        made = audit.TOPIC.cluster(
-            specs.cluster({**ENABLED, "audit_log_maxbackup": "3"})
-        )
-        del made["controlPlane"]["kubeadmConfigSpec"]["files"]
-        self.assertEqual(
-            {
-                "controlPlane": {
-                    "kubeadmConfigSpec": {
-                        "clusterConfiguration": {"apiServer": server}
-                    }
-                }
-            },
-            made,
-        )
-
-    def test_the_policy_goes_to_the_control_plane_alone(self) -> None:
-        file = _file()
-        self.assertEqual(
-            (
-                "/etc/kubernetes/audit/policy.yaml",
-                "root:root",
-                "0600",
-            ),
-            (file["path"], file["owner"], file["permissions"]),
-        )
-
 
 _POD = {"group": "", "resource": "pods"}
 _SECRET = {"group": "", "resource": "secrets"}
+_REVIEW = {"group": "authentication.k8s.io", "resource": "tokenreviews"}
+_TOKEN = {"group": "", "resource": "serviceaccounts/token"}
 _NODE = {"group": "", "resource": "nodes/status"}
 _LEASE = {"group": "coordination.k8s.io", "resource": "leases"}
 _KUBELET = {"user": "system:node:a", "groups": ["system:nodes"]}
@@ -141,22 +91,8 @@ LEVELS: list[tuple[dict[str, Any], str]] = [
     (_SECRET, "Metadata"),
     ({**_SECRET, "verb": "create"}, "Metadata"),
     ({**_SECRET, "user": "system:apiserver"}, "Metadata"),
-    (
-        {
-            "group": "authentication.k8s.io",
-            "resource": "tokenreviews",
-            "verb": "create",
-        },
-        "Metadata",
-    ),
-    (
-        {
-            "group": "",
-            "resource": "serviceaccounts/token",
-            "verb": "create",
-        },
-        "Metadata",
-    ),
+    ({**_REVIEW, "verb": "create"}, "Metadata"),
+    ({**_TOKEN, "verb": "create"}, "Metadata"),
     ({**_NODE, **_KUBELET, "verb": "patch"}, "None"),
     ({**_NODE, "verb": "patch"}, "RequestResponse"),
     ({**_NODE, **_KUBELET, "verb": "delete"}, "RequestResponse"),
@@ -216,19 +152,13 @@ class PolicyFileTest(base.BaseTestCase):
         return operator_files.site(found).audit_policy
 
     def test_the_operators_policy_is_read_where_there_is_a_log(self) -> None:
-        text = (
-            "apiVersion: audit.k8s.io/v1\n"
-            "kind: Policy\n"
-            "rules: [{level: Metadata}]\n"
-        )
-        self.assertEqual(
-            {
-                "apiVersion": "audit.k8s.io/v1",
-                "kind": "Policy",
-                "rules": [{"level": "Metadata"}],
-            },
-            json.loads(self._read(text)),
-        )
+        policy = {
+            "apiVersion": "audit.k8s.io/v1",
+            "kind": "Policy",
+            "rules": [{"level": "Metadata"}],
+        }
+        text = yaml.safe_dump(policy)
+        self.assertEqual(policy, json.loads(self._read(text)))
         self.assertIsNone(self._read(text, {}))
         self.assertIsNone(self._read("no policy", {}))
 

@@ -44,30 +44,23 @@ class KeystoneTest(base.BaseTestCase):
         return authentication.TOPIC.cluster(cluster)
 
     def test_the_policy_has_the_clusters_project(self) -> None:
+        webhook = {
+            "openstackAuthUrl": "https://keystone.example.org/v3",
+            "projectId": "p1",
+            "rbacPolicies": '[{"projects": ["p1"]}]',
+        }
+        addon = {"k8sKeystoneAuth": {"enabled": True, "values": webhook}}
         self.assertEqual(
             {
                 **CREDENTIAL,
                 "authWebhook": "k8s-keystone-auth",
-                "addons": {
-                    "openstack": {
-                        "k8sKeystoneAuth": {
-                            "enabled": True,
-                            "values": {
-                                "openstackAuthUrl": (
-                                    "https://keystone.example.org/v3"
-                                ),
-                                "projectId": "p1",
-                                "rbacPolicies": '[{"projects": ["p1"]}]',
-                            },
-                        }
-                    }
-                },
+                "addons": {"openstack": addon},
             },
             self._webhook('[{"projects": ["$PROJECT_ID"]}]'),
         )
-
-    def test_without_the_feature_there_is_no_policy(self) -> None:
-        cluster = specs.cluster(site=cluster_spec.Site(keystone_policy="[]"))
+        # Without the feature there is no policy.
+        site = cluster_spec.Site(keystone_policy="[]")
+        cluster = specs.cluster(site=site)
         self.assertEqual(CREDENTIAL, authentication.TOPIC.cluster(cluster))
 
 
@@ -89,15 +82,13 @@ class PolicyFileTest(base.BaseTestCase):
         return operator_files.site(found or self.ON).keystone_policy
 
     def test_its_rules_are_passed_on(self) -> None:
-        self.path.write_text(json.dumps(RULES, indent=3))
-        self.assertEqual(json.dumps(RULES), self._configured())
-
-    def test_magnums_default_path_needs_no_file(self) -> None:
+        # Magnum's default path, where there is no file, and an empty one.
         self.assertIsNone(operator_files.site(self.ON).keystone_policy)
-
-    def test_an_empty_path_is_no_policy(self) -> None:
         self.config.config(group="kubernetes", keystone_auth_default_policy="")
         self.assertIsNone(operator_files.site(self.ON).keystone_policy)
+        self.assertIsNone(self._configured(specs.parsed({})))
+        self.path.write_text(json.dumps(RULES, indent=3))
+        self.assertEqual(json.dumps(RULES), self._configured())
 
     def test_a_chosen_path_without_a_policy_is_the_operators_fault(
         self,
@@ -116,64 +107,20 @@ class PolicyFileTest(base.BaseTestCase):
                 str(error),
             )
 
-    def test_a_cluster_without_the_feature_does_not_need_it(self) -> None:
-        self.assertIsNone(self._configured(specs.parsed({})))
-
 
 class OidcTest(base.BaseTestCase):
-    def test_only_what_is_given_replaces_the_charts_values(self) -> None:
-        cluster = specs.cluster(ISSUER)
-        self.assertEqual(
-            {
-                **CREDENTIAL,
-                "oidc": {
-                    "issuerUrl": "https://id.example.org/realms/k8s",
-                    "clientId": "kubernetes",
-                },
-            },
-            authentication.TOPIC.cluster(cluster),
-        )
-
-    def test_each_label_of_oidc_is_an_argument(self) -> None:
-        cluster = specs.cluster(
-            {
-                **ISSUER,
-                "oidc_username_claim": "email",
-                "oidc_username_prefix": "-",
-                "oidc_groups_claim": "roles",
-                "oidc_groups_prefix": "sso:",
-                "oidc_signing_algs": "ES256, RS256",
-            }
-        )
-        self.assertEqual(
-            {
-                "issuerUrl": "https://id.example.org/realms/k8s",
-                "clientId": "kubernetes",
-                "usernameClaim": "email",
-                "usernamePrefix": "-",
-                "groupsClaim": "roles",
-                "groupsPrefix": "sso:",
-                "signingAlgs": "ES256,RS256",
-            },
-            authentication.TOPIC.cluster(cluster)["oidc"],
-        )
-
     def test_an_issuer_is_an_https_url_and_nothing_else(self) -> None:
         for url in (
-            "http://id.example.org",
-            "https://",
-            "https:///realms/k8s",
-            "https://id.example.org?realm=k8s",
+            *("http://id.example.org", "https://", "https:///realms/k8s"),
+            *("https://id.example.org?realm=k8s", "id.example.org"),
             "https://id.example.org/realms#k8s",
-            "https://user:secret@id.example.org",
-            "https://id.example.org/\n",
-            "id.example.org",
-            "https://:443",
-            "https://id.example.org:https",
-            "https://id.example.org/{{ds}}",
-            "https://id.example.org/$(HOME)",
-            "https://$(HOME)",
-            'https://id.example.org/"',
+            *(
+                "https://user:secret@id.example.org",
+                "https://id.example.org/\n",
+            ),
+            *("https://:443", "https://id.example.org:https"),
+            *("https://id.example.org/{{ds}}", "https://$(HOME)"),
+            *("https://id.example.org/$(HOME)", 'https://id.example.org/"'),
         ):
             with testtools.ExpectedException(errors.LabelError):
                 specs.parsed({"oidc_issuer_url": url})
@@ -193,35 +140,23 @@ class OidcTest(base.BaseTestCase):
                     specs.parsed({name: text})
             specs.parsed({name: "https://example.org/groups:a_b-c*"})
 
-    def _refused(self, given: dict[str, str]) -> str:
-        return str(
-            self.assertRaises(
-                errors.LabelError,
-                authentication.TOPIC.check,
-                specs.cluster(given),
-            )
-        )
-
-    def test_an_issuer_needs_a_client_id(self) -> None:
-        self.assertEqual(
-            "label oidc_issuer_url: give it together with oidc_client_id. It "
-            "is 'https://id.example.org'",
-            self._refused({"oidc_issuer_url": "https://id.example.org"}),
-        )
-
-    def test_each_other_label_needs_an_issuer(self) -> None:
-        for name, value in (
-            ("oidc_client_id", "kubernetes"),
-            ("oidc_username_claim", "email"),
-            ("oidc_username_prefix", "-"),
-            ("oidc_groups_claim", "roles"),
-            ("oidc_groups_prefix", "sso:"),
-            ("oidc_signing_algs", "ES256"),
+    def test_each_label_needs_an_issuer_which_needs_a_client_id(self) -> None:
+        issuer = "oidc_issuer_url"
+        for name, value, needed in (
+            (issuer, "https://id.example.org", "oidc_client_id"),
+            ("oidc_client_id", "kubernetes", issuer),
+            ("oidc_username_claim", "email", issuer),
+            ("oidc_username_prefix", "-", issuer),
+            ("oidc_groups_claim", "roles", issuer),
+            ("oidc_groups_prefix", "sso:", issuer),
+            ("oidc_signing_algs", "ES256", issuer),
         ):
             self.assertEqual(
-                f"label {name}: give it together with oidc_issuer_url. It "
-                f"is {value!r}",
-                self._refused({name: value}),
+                f"label {name}: give it together with {needed}. It is "
+                f"{value!r}",
+                specs.refusal(
+                    authentication.TOPIC.check, specs.cluster({name: value})
+                ),
             )
 
     def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
@@ -232,50 +167,3 @@ class OidcTest(base.BaseTestCase):
     def test_an_operators_default_waits_for_an_issuer(self) -> None:
         prefixed = labels.Values({"oidc_username_prefix": "-"})
         authentication.TOPIC.check(specs.cluster(labels=prefixed))
-
-    def test_charts_before_oidc_refuse_it(self) -> None:
-        given = specs.parsed(ISSUER)
-        declared = authentication.TOPIC.labels
-        with testtools.ExpectedException(
-            errors.LabelError, ".*0.11.0 and later.*this is 0.10.1"
-        ):
-            labels.check_chart(declared, given, "0.10.1")
-        labels.check_chart(declared, given, "0.11.0")
-
-
-class AccessTest(base.BaseTestCase):
-    def test_the_cluster_has_a_credential_of_its_own(self) -> None:
-        # And no authWebhook: old charts take any string for a webhook.
-        self.assertEqual(
-            {
-                "cloudCredentialsSecretName": (
-                    "demo-45f11a8de301-cloud-credentials"
-                )
-            },
-            authentication.TOPIC.cluster(specs.cluster()),
-        )
-
-    def test_keystone_authentication_installs_the_webhook(self) -> None:
-        given = {"keystone_auth_enabled": "true"}
-        self.assertEqual(
-            {
-                "cloudCredentialsSecretName": (
-                    "demo-45f11a8de301-cloud-credentials"
-                ),
-                "authWebhook": "k8s-keystone-auth",
-                "addons": {
-                    "openstack": {
-                        "k8sKeystoneAuth": {
-                            "enabled": True,
-                            "values": {
-                                "openstackAuthUrl": (
-                                    "https://keystone.example.org/v3"
-                                ),
-                                "projectId": "p1",
-                            },
-                        }
-                    }
-                },
-            },
-            authentication.TOPIC.cluster(specs.cluster(given)),
-        )

@@ -12,58 +12,12 @@ import testtools
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import specs
-
-
-class EtcdLabelsTest(base.BaseTestCase):
-    def test_the_new_names_beat_the_former_ones(self) -> None:
-        given = {
-            "etcd_volume_size": "10",
-            "etcd_blockdevice_size": "20",
-            "etcd_volume_type": "slow",
-            "etcd_blockdevice_volume_type": "fast",
-        }
-        self.assertEqual(
-            {
-                "etcd": {
-                    "blockDevice": {
-                        "size": 20,
-                        "type": "Volume",
-                        "volumeType": "fast",
-                    }
-                }
-            },
-            etcd.TOPIC.cluster(specs.cluster(given)),
-        )
-
-    def test_the_former_options_are_read_where_they_were(self) -> None:
-        declared = {option.name: option for option in conf.label_opts}
-        for name, former in (
-            ("etcd_blockdevice_size", "etcd_volume_size"),
-            ("etcd_blockdevice_volume_type", "etcd_volume_type"),
-        ):
-            self.assertEqual(
-                {
-                    ("capi_helm", former),
-                    ("capi_helm_cluster_labels", former),
-                },
-                {
-                    (old.group, old.name)
-                    for old in declared[name].deprecated_opts
-                },
-            )
-
 
 ON = {"etcd_encryption_enabled": "true"}
 
 
 class EncryptionTest(base.BaseTestCase):
-    def test_encryption_is_off_by_default(self) -> None:
-        values = etcd.ENCRYPTION_TOPIC.cluster(specs.cluster())
-        self.assertEqual({}, values)
-        self.assertFalse(etcd.needs_key(values))
-
     def test_secrets_are_encrypted_with_secretbox_by_default(self) -> None:
         values = etcd.ENCRYPTION_TOPIC.cluster(specs.cluster(ON))
         self.assertEqual(
@@ -80,25 +34,9 @@ class EncryptionTest(base.BaseTestCase):
         )
         self.assertTrue(etcd.needs_key(values))
 
-    def test_provider_and_resources_are_chosen(self) -> None:
-        cluster = specs.cluster(
-            {
-                **ON,
-                "etcd_encryption_provider": "aesgcm",
-                "etcd_encryption_resources": "secrets, pods, *.example.org",
-            }
-        )
-        self.assertEqual(
-            {
-                "enabled": True,
-                "provider": "aesgcm",
-                "resources": ["secrets", "pods", "*.example.org"],
-            },
-            etcd.ENCRYPTION_TOPIC.cluster(cluster)["etcd"]["encryption"],
-        )
-
     def test_no_key_is_needed_where_values_say_nothing_of_it(self) -> None:
         rows: list[dict[str, Any]] = [
+            etcd.ENCRYPTION_TOPIC.cluster(specs.cluster()),
             {},
             {"etcd": None},
             {"etcd": {"blockDevice": {"size": 10}}},
@@ -115,21 +53,15 @@ class EncryptionTest(base.BaseTestCase):
             with testtools.ExpectedException(errors.LabelError):
                 specs.parsed({"etcd_encryption_resources": text})
 
-    def _refused(self, given: dict[str, str]) -> str:
-        return str(
-            self.assertRaises(
-                errors.LabelError,
-                etcd.ENCRYPTION_TOPIC.check,
-                specs.cluster(given),
-            )
-        )
-
     def test_a_list_with_which_the_api_server_would_not_start(self) -> None:
         for text in ("", "secrets,secrets"):
             self.assertEqual(
                 "label etcd_encryption_resources: give each resource once, "
                 f"at least one. It is {text!r}",
-                self._refused({**ON, "etcd_encryption_resources": text}),
+                specs.refusal(
+                    etcd.ENCRYPTION_TOPIC.check,
+                    specs.cluster({**ON, "etcd_encryption_resources": text}),
+                ),
             )
 
     def test_labels_of_disabled_encryption_are_refused(self) -> None:
@@ -140,7 +72,9 @@ class EncryptionTest(base.BaseTestCase):
             self.assertEqual(
                 f"label {name}: give it together with "
                 f"etcd_encryption_enabled=true. It is {value!r}",
-                self._refused({name: value}),
+                specs.refusal(
+                    etcd.ENCRYPTION_TOPIC.check, specs.cluster({name: value})
+                ),
             )
 
     def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
@@ -150,67 +84,50 @@ class EncryptionTest(base.BaseTestCase):
         }
         etcd.ENCRYPTION_TOPIC.check(specs.cluster(given))
 
-    def test_charts_that_would_not_encrypt_refuse_it(self) -> None:
-        given = specs.parsed(ON)
-        declared = etcd.ENCRYPTION_TOPIC.labels
-        with testtools.ExpectedException(
-            errors.LabelError, ".*0.16.0 and later.*this is 0.15.0"
-        ):
-            labels.check_chart(declared, given, "0.15.0")
-        labels.check_chart(declared, given, "0.16.0")
-
 
 class EtcdTest(base.BaseTestCase):
-    def test_without_a_size_etcd_stays_on_the_root_disk(self) -> None:
-        given = {
-            "etcd_blockdevice_type": "local",
-            "etcd_blockdevice_volume_type": "fast",
-        }
-        self.assertEqual({}, etcd.TOPIC.cluster(specs.cluster(given)))
-
-    def test_volume_has_type_and_zone(self) -> None:
-        given = {
-            "etcd_blockdevice_size": "10",
+    def test_each_disk_has_its_values(self) -> None:
+        volume = {
             "etcd_blockdevice_volume_type": "fast",
             "etcd_blockdevice_volume_az": "az1",
         }
-        self.assertEqual(
-            {
-                "etcd": {
-                    "blockDevice": {
-                        "size": 10,
-                        "type": "Volume",
-                        "volumeType": "fast",
-                        "availabilityZone": "az1",
-                    }
-                }
-            },
-            etcd.TOPIC.cluster(specs.cluster(given)),
-        )
+        for given, disk in (
+            ({**volume, "etcd_blockdevice_type": "local"}, None),
+            # A local disk has neither type nor zone.
+            (
+                {
+                    **volume,
+                    "etcd_blockdevice_size": "10",
+                    "etcd_blockdevice_type": "LOCAL",
+                },
+                {"size": 10, "type": "Local"},
+            ),
+            # The new names beat the former ones.
+            (
+                {
+                    "etcd_volume_size": "10",
+                    "etcd_blockdevice_size": "20",
+                    "etcd_volume_type": "slow",
+                    "etcd_blockdevice_volume_type": "fast",
+                },
+                {"size": 20, "type": "Volume", "volumeType": "fast"},
+            ),
+        ):
+            self.assertEqual(
+                {"etcd": {"blockDevice": disk}} if disk else {},
+                etcd.TOPIC.cluster(specs.cluster(given)),
+            )
 
-    def test_local_disk_has_neither_type_nor_zone(self) -> None:
-        given = {
-            "etcd_blockdevice_size": "10",
-            "etcd_blockdevice_type": "LOCAL",
-            "etcd_blockdevice_volume_type": "fast",
-            "etcd_blockdevice_volume_az": "az1",
-        }
-        self.assertEqual(
-            {"etcd": {"blockDevice": {"size": 10, "type": "Local"}}},
-            etcd.TOPIC.cluster(specs.cluster(given)),
-        )
-
-    def test_former_label_names_still_work(self) -> None:
-        given = {"etcd_volume_size": "10", "etcd_volume_type": "fast"}
-        self.assertEqual(
-            {
-                "etcd": {
-                    "blockDevice": {
-                        "size": 10,
-                        "type": "Volume",
-                        "volumeType": "fast",
-                    }
-                }
-            },
-            etcd.TOPIC.cluster(specs.cluster(given)),
-        )
+    def test_the_former_options_are_read_where_they_were(self) -> None:
+        declared = {option.name: option for option in conf.label_opts}
+        for name, former in (
+            ("etcd_blockdevice_size", "etcd_volume_size"),
+            ("etcd_blockdevice_volume_type", "etcd_volume_type"),
+        ):
+            self.assertEqual(
+                {
+                    ("capi_helm", former),
+                    ("capi_helm_cluster_labels", former),
+                },
+                {(o.group, o.name) for o in declared[name].deprecated_opts},
+            )

@@ -9,38 +9,15 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
-IMAGE_ID = specs.IMAGE.id
 ON = {"auto_scaling_enabled": "true"}
 
 
 class ClusterTest(base.BaseTestCase):
-    def test_control_plane_has_flavor_image_version_and_count(self) -> None:
-        self.assertEqual(
-            {
-                "kubernetesVersion": "1.34.2",
-                "machineImageId": IMAGE_ID,
-                "osDistro": "ubuntu",
-                "controlPlane": {
-                    "machineFlavor": "m1.large",
-                    "machineImageId": IMAGE_ID,
-                    "kubernetesVersion": "1.34.2",
-                    "machineCount": 3,
-                    "nodeLabels": {"magnum.openstack.org/role": "master"},
-                },
-            },
-            nodes.TOPIC.cluster(specs.cluster()),
-        )
-
-    def test_keypair_goes_to_every_machine(self) -> None:
-        values = nodes.TOPIC.cluster(specs.cluster(keypair="mine"))
-        self.assertEqual("mine", values["machineSSHKeyName"])
-
     def test_a_boot_volume_has_its_size_and_type(self) -> None:
         for disk, wanted in (
             (
@@ -62,24 +39,12 @@ class ClusterTest(base.BaseTestCase):
             )
             self.assertEqual(wanted, group.get("machineRootVolume"))
 
-    def test_volumes_are_in_the_zone_that_is_given_for_them(self) -> None:
-        given = {"boot_volume_availability_zone": "ssd-zone"}
-        master = specs.group(given, boot_disk=cluster_spec.Disk(30))
-        values = nodes.TOPIC.cluster(specs.cluster(control_plane=master))
-        self.assertEqual(
-            {"diskSize": 30, "availabilityZone": "ssd-zone"},
-            values["controlPlane"]["machineRootVolume"],
-        )
-
     def test_a_type_without_a_size_is_refused(self) -> None:
         group = specs.group({"boot_volume_type": "fast"})
-        error = self.assertRaises(
-            errors.InvalidInput,
-            nodes.TOPIC.check,
-            specs.cluster(node_groups=(group,)),
-        )
         self.assertRegex(
-            str(error),
+            specs.refusal(
+                nodes.TOPIC.check, specs.cluster(node_groups=(group,))
+            ),
             "^label boot_volume_type: .*with boot_volume_size, .* 'fast'$",
         )
 
@@ -136,30 +101,12 @@ class MetadataTest(base.BaseTestCase):
 
 
 class GroupTest(base.BaseTestCase):
-    def test_each_group_has_an_image_and_a_version_of_its_own(self) -> None:
+    def test_nodes_get_their_labels_and_taints(self) -> None:
         image = dataclasses.replace(
             specs.IMAGE, id="older", kube_version="1.33.6"
         )
-        self.assertEqual(
-            {
-                "name": "gpu",
-                "machineFlavor": "g1.large",
-                "machineImageId": "older",
-                "kubernetesVersion": "1.33.6",
-                "machineCount": 0,
-                "nodeLabels": {
-                    "magnum.openstack.org/role": "worker",
-                    "magnum.openstack.org/nodegroup": "gpu",
-                },
-            },
-            nodes.TOPIC.group(
-                specs.cluster(),
-                cluster_spec.NodeGroup("gpu", "g1.large", 0, image),
-            ),
-        )
-
-    def test_nodes_get_their_labels_and_taints(self) -> None:
         group = specs.group(
+            image=image,
             magnum_name="GPU nodes (new)",
             role="ml/worker",
             node_labels=(("disk", "ssd"), ("example.org/team", "a")),
@@ -168,32 +115,27 @@ class GroupTest(base.BaseTestCase):
                 cluster_spec.Taint("slow", "NoExecute"),
             ),
         )
-        values = nodes.TOPIC.group(specs.cluster(), group)
+        taints = [
+            {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+            {"key": "slow", "effect": "NoExecute"},
+        ]
+        registration = {"nodeRegistration": {"taints": taints}}
         self.assertEqual(
             {
-                "magnum.openstack.org/role": "ml-worker",
-                "magnum.openstack.org/nodegroup": "GPU-nodes-new",
-                "disk": "ssd",
-                "example.org/team": "a",
+                "name": "default-worker",
+                "machineFlavor": "m1.small",
+                "machineImageId": "older",
+                "kubernetesVersion": "1.33.6",
+                "machineCount": 2,
+                "nodeLabels": {
+                    "magnum.openstack.org/role": "ml-worker",
+                    "magnum.openstack.org/nodegroup": "GPU-nodes-new",
+                    "disk": "ssd",
+                    "example.org/team": "a",
+                },
+                "kubeadmConfigSpec": {"joinConfiguration": registration},
             },
-            values["nodeLabels"],
-        )
-        self.assertEqual(
-            {
-                "joinConfiguration": {
-                    "nodeRegistration": {
-                        "taints": [
-                            {
-                                "key": "gpu",
-                                "value": "yes",
-                                "effect": "NoSchedule",
-                            },
-                            {"key": "slow", "effect": "NoExecute"},
-                        ]
-                    }
-                }
-            },
-            values["kubeadmConfigSpec"],
+            nodes.TOPIC.group(specs.cluster(), group),
         )
 
 
@@ -205,13 +147,10 @@ class JoinTest(base.BaseTestCase):
         return specs.cluster(node_groups=(specs.group(image=other),))
 
     def test_a_cluster_has_one_distribution(self) -> None:
-        error = self.assertRaises(
-            errors.InvalidInput,
-            nodes.TOPIC.check,
-            self._cluster(os_distro="flatcar"),
-        )
         self.assertRegex(
-            str(error),
+            specs.refusal(
+                nodes.TOPIC.check, self._cluster(os_distro="flatcar")
+            ),
             "^image_id: .* one os_distro. .*'other' has flatcar,.* ubuntu$",
         )
 
@@ -219,112 +158,19 @@ class JoinTest(base.BaseTestCase):
         for version in ("1.34.9", "1.34.0", "1.34.0-rc.1", ""):
             nodes.TOPIC.check(self._cluster(kube_version=version))
         for version in ("1.35.0", "1.33.9", "1.35.0-rc.1"):
-            error = self.assertRaises(
-                errors.InvalidInput,
-                nodes.TOPIC.check,
-                self._cluster(kube_version=version),
-            )
             self.assertRegex(
-                str(error),
+                specs.refusal(
+                    nodes.TOPIC.check, self._cluster(kube_version=version)
+                ),
                 f"^image_id: .* Image 'other' has {version}, and the "
                 "control plane has 1.34.2$",
             )
 
 
-class AutoscalingTest(base.BaseTestCase):
-    def test_a_scaled_group_has_bounds_and_no_count(self) -> None:
-        group = specs.group(minimum=1, maximum=5)
-        cluster = specs.cluster(ON)
-        self.assertEqual(
-            {"autoscale": True, "machineCountMin": 1, "machineCountMax": 5},
-            autoscaling.TOPIC.group(cluster, group),
-        )
-        self.assertNotIn("machineCount", nodes.TOPIC.group(cluster, group))
-
-    def test_a_group_that_is_not_scaled_keeps_its_count(self) -> None:
-        off: dict[str, str] = {}
-        rows = {
-            "label off": (off, specs.group(minimum=1, maximum=5)),
-            "no maximum": (ON, specs.group(minimum=1)),
-            "min is max": (ON, specs.group(minimum=2, maximum=2)),
-        }
-        found = {}
-        for what, (given, group) in rows.items():
-            cluster = specs.cluster(given)
-            found[what] = (
-                autoscaling.TOPIC.group(cluster, group),
-                nodes.TOPIC.group(cluster, group)["machineCount"],
-            )
-        self.assertEqual(dict.fromkeys(rows, ({}, 2)), found)
-
-
 DISK = cluster_spec.Disk(50, "fast")
-MACHINE = {
-    "additionalBlockDevices": {
-        "containers": {"size": 50, "type": "Volume", "volumeType": "fast"}
-    },
-    "kubeadmConfigSpec": {
-        "diskSetup": {
-            "filesystems": [
-                {
-                    "device": "/dev/disk/openstack/by-tag/containers",
-                    "filesystem": "ext4",
-                    "label": "containers",
-                }
-            ]
-        },
-        "mounts": [
-            [
-                "LABEL=containers",
-                "/var/lib/containerd",
-                "ext4",
-                "defaults,nofail,x-systemd.before=containerd.service",
-            ]
-        ],
-    },
-}
 
 
 class DisksTest(base.BaseTestCase):
-    def test_a_machine_formats_and_mounts_its_volume(self) -> None:
-        cluster = specs.cluster(control_plane=specs.group(container_disk=DISK))
-        self.assertEqual(
-            {"controlPlane": MACHINE}, nodes.CONTAINER_STORAGE.cluster(cluster)
-        )
-        self.assertEqual(
-            MACHINE,
-            nodes.CONTAINER_STORAGE.group(
-                cluster, specs.group(container_disk=DISK)
-            ),
-        )
-
-    def test_without_a_size_there_is_none(self) -> None:
-        cluster = specs.cluster()
-        self.assertEqual({}, nodes.CONTAINER_STORAGE.cluster(cluster))
-        self.assertEqual(
-            {}, nodes.CONTAINER_STORAGE.group(cluster, specs.group())
-        )
-
-    def test_the_container_disk_is_in_the_zone_of_the_boot_volume(
-        self,
-    ) -> None:
-        group = specs.group(
-            {"boot_volume_availability_zone": "ssd-zone"},
-            container_disk=cluster_spec.Disk(50),
-        )
-        self.assertEqual(
-            {
-                "containers": {
-                    "size": 50,
-                    "type": "Volume",
-                    "availabilityZone": "ssd-zone",
-                }
-            },
-            nodes.CONTAINER_STORAGE.group(specs.cluster(), group)[
-                "additionalBlockDevices"
-            ],
-        )
-
     def test_the_machines_of_other_groups_stay_as_they_are(self) -> None:
         # What is in the defaults would roll all groups.
         plain = values.build(specs.cluster())
@@ -357,17 +203,6 @@ class DisksTest(base.BaseTestCase):
         control_plane = values.build(cluster)["controlPlane"]
         self.assertNotIn("additionalBlockDevices", control_plane)
 
-    def test_etcds_disk_is_the_charts(self) -> None:
-        cluster = specs.cluster(
-            {"etcd_blockdevice_size": "10"},
-            control_plane=specs.group(container_disk=DISK),
-        )
-        found = values.build(cluster)
-        self.assertEqual(
-            MACHINE["additionalBlockDevices"],
-            found["controlPlane"]["additionalBlockDevices"],
-        )
-
     def refused(self, group: cluster_spec.NodeGroup) -> str:
         cluster = specs.cluster(node_groups=(group,))
         return str(
@@ -388,4 +223,37 @@ class DisksTest(base.BaseTestCase):
             "label docker_volume_type: give it together with "
             "docker_volume_size. It is 'fast'",
             text,
+        )
+
+
+ONE = {"availability_zone": "az3"}
+
+
+class ZonesTest(base.BaseTestCase):
+    def test_the_control_plane_follows_the_zone_of_the_cluster(self) -> None:
+        self.assertEqual(
+            {
+                "controlPlane": {
+                    "omitFailureDomain": False,
+                    "failureDomains": ["az3"],
+                }
+            },
+            nodes.PLACEMENT.cluster(specs.cluster(ONE)),
+        )
+
+
+class ServerGroupsTest(base.BaseTestCase):
+    def test_only_groups_with_a_policy_need_one(self) -> None:
+        self.assertEqual(
+            {"a": "soft-anti-affinity"},
+            nodes.server_groups(
+                (
+                    specs.group(
+                        {"server_group_policies": "soft-anti-affinity"},
+                        name="a",
+                    ),
+                    specs.group({"server_group_policies": ""}, name="b"),
+                    specs.group(name="c"),
+                )
+            ),
         )

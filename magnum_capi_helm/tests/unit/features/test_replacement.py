@@ -56,18 +56,6 @@ _ROWS: tuple[tuple[dict[str, str], dict[str, Any], dict[str, Any]], ...] = (
 
 
 class ReplacementTest(base.BaseTestCase):
-    def test_labels_of_a_cluster_concern_all_machines(self) -> None:
-        for given, control_plane, workers in _ROWS:
-            cluster = specs.cluster(given)
-            self.assertEqual(
-                (control_plane, workers),
-                (
-                    replacement.TOPIC.cluster(cluster),
-                    replacement.TOPIC.group(cluster, cluster.node_groups[0]),
-                ),
-                str(given),
-            )
-
     def test_labels_of_a_nodegroup_concern_its_machines(self) -> None:
         cluster = specs.cluster()
         for given, control_plane, workers in _ROWS:

@@ -49,26 +49,19 @@ class FoundClassesTest(base.BaseTestCase):
         )
 
     def test_the_operators_choice_is_stronger_than_cinders(self) -> None:
-        self.config.config(
-            group="capi_helm", csi_cinder_default_volume_type="bulk"
-        )
+        option = "csi_cinder_default_volume_type"
+        self.config.config(group="capi_helm", **{option: "bulk"})
         found = self._found("bulk", "slow", default="slow")
         self.assertEqual(
             [("bulk", True), ("slow", False)],
             [(each.volume_type, each.default) for each in found],
         )
-
-    def test_a_choice_that_cinder_has_not_is_the_operators_fault(self) -> None:
-        self.config.config(
-            group="capi_helm", csi_cinder_default_volume_type="gold"
-        )
+        # A choice that Cinder has not is the operator's fault.
+        self.config.config(group="capi_helm", **{option: "gold"})
         error = self.assertRaises(
             errors.NotConfigured, self._found, "bulk", "slow"
         )
-        self.assertRegex(
-            str(error),
-            "csi_cinder_default_volume_type: .* 'gold'; .* bulk, slow$",
-        )
+        self.assertRegex(str(error), f"{option}: .* 'gold'; .* bulk, slow$")
 
     def test_no_class_is_the_default_one_where_that_would_be_a_guess(
         self,
@@ -124,25 +117,15 @@ class CinderTest(base.BaseTestCase):
         values = storage.TOPIC.cluster(specs.cluster(given, **changes))
         return values["addons"]["openstack"]["csiCinder"]
 
-    def test_without_a_default_class_the_charts_own_stays_off(self) -> None:
-        found = self._csi(
-            storage_classes=(cluster_spec.StorageClass("bulk", "bulk"),)
-        )
-        self.assertEqual({"enabled": False}, found["defaultStorageClass"])
-        self.assertEqual(
-            [("bulk", False)],
-            [
-                (each["name"], each["isClusterDefault"])
-                for each in found["additionalStorageClasses"]
-            ],
-        )
-
     def test_a_class_that_leaves_the_type_to_cinder_names_none(self) -> None:
         found = self._csi(
             storage_classes=(
                 cluster_spec.StorageClass("default", None, default=True),
-            )
+            ),
+            allowed_zones=("az1", "az2"),
         )
+        zone = "topology.cinder.csi.openstack.org/zone"
+        zones = [{"key": zone, "values": ["az1", "az2"]}]
         self.assertEqual(
             {
                 "defaultStorageClass": {
@@ -152,7 +135,7 @@ class CinderTest(base.BaseTestCase):
                     "reclaimPolicy": "Retain",
                     "allowVolumeExpansion": True,
                     "volumeBindingMode": "WaitForFirstConsumer",
-                    "allowedTopologies": [],
+                    "allowedTopologies": [{"matchLabelExpressions": zones}],
                     "fstype": "ext4",
                     "availabilityZone": "nova",
                 },
@@ -161,9 +144,16 @@ class CinderTest(base.BaseTestCase):
             found,
         )
 
-    def test_switched_off_nothing_else_is_said(self) -> None:
+    def test_without_classes_the_charts_own_stays_off(self) -> None:
+        off = {"enabled": False}
+        self.assertEqual(off, self._csi({"cinder_csi_enabled": "false"}))
+        self.assertEqual({"defaultStorageClass": off}, self._csi())
+        bulk = (cluster_spec.StorageClass("bulk", "bulk"),)
+        found = self._csi(storage_classes=bulk)
+        self.assertEqual(off, found["defaultStorageClass"])
+        [other] = found["additionalStorageClasses"]
         self.assertEqual(
-            {"enabled": False}, self._csi({"cinder_csi_enabled": "false"})
+            ("bulk", False), (other["name"], other["isClusterDefault"])
         )
 
 
@@ -175,9 +165,6 @@ NETWORK = {"manila_csi_share_network_id": SHARE_NETWORK}
 class ManilaTest(base.BaseTestCase):
     def _values(self, given: dict[str, str]) -> Any:
         return storage.SHARED_VOLUMES.cluster(specs.cluster(given))
-
-    def test_manila_is_off_by_default(self) -> None:
-        self.assertEqual({}, self._values({}))
 
     def test_the_nfs_driver_comes_from_the_operators_repository(self) -> None:
         given = {"manila_csi_enabled": "true", "manila_csi_share_type": "a"}
@@ -191,192 +178,52 @@ class ManilaTest(base.BaseTestCase):
             chart["repo"], storage.NFS_MOUNTER["chart"]["repo"]
         )
 
-    def test_nfs_shares_are_mounted_by_a_driver_of_their_own(self) -> None:
-        self.assertEqual(
-            {
-                "addons": {
-                    "openstack": {
-                        "csiManila": {
-                            "enabled": True,
-                            "defaultStorageClass": {
-                                "provisioner": "nfs.manila.csi.openstack.org",
-                                "parameters": {
-                                    "type": "default",
-                                    "shareNetworkID": SHARE_NETWORK,
-                                },
-                            },
-                        }
-                    },
-                    "custom": {
-                        "csi-driver-nfs": {
-                            "kind": "HelmRelease",
-                            "spec": {
-                                "namespace": "openstack-system",
-                                "chart": {
-                                    "repo": (
-                                        "https://raw.githubusercontent.com/"
-                                        "kubernetes-csi/csi-driver-nfs/"
-                                        "master/charts"
-                                    ),
-                                    "name": "csi-driver-nfs",
-                                    "version": "4.13.1",
-                                },
-                                "values": {},
-                            },
-                        }
-                    },
-                }
-            },
-            self._values({**MANILA, **NETWORK}),
-        )
-
     def test_cephfs_shares_are_mounted_by_the_charts_driver(self) -> None:
-        self.assertEqual(
-            {
-                "addons": {
-                    "openstack": {
-                        "csiManila": {
-                            "enabled": True,
-                            "defaultStorageClass": {
-                                "provisioner": (
-                                    "cephfs.manila.csi.openstack.org"
-                                ),
-                                "parameters": {"type": "default"},
-                            },
-                        }
-                    },
-                    "csi": {"cephfs": {"enabled": True}},
-                }
+        manila = {
+            "enabled": True,
+            "defaultStorageClass": {
+                "provisioner": "cephfs.manila.csi.openstack.org",
+                "parameters": {"type": "default"},
             },
+        }
+        addons = {
+            "openstack": {"csiManila": manila},
+            "csi": {"cephfs": {"enabled": True}},
+        }
+        self.assertEqual(
+            {"addons": addons},
             self._values({**MANILA, "manila_csi_protocol": "CephFS"}),
         )
 
     def test_incomplete_combinations_are_refused(self) -> None:
-        for given, name, allowed in (
+        together = "it together with manila_csi_enabled=true"
+        for given, label, allowed in (
             (
                 {"manila_csi_enabled": "true"},
-                "manila_csi_enabled='true'",
+                "manila_csi_enabled",
                 "it together with manila_csi_share_type",
             ),
             (
                 {"manila_csi_share_type": "default"},
-                "manila_csi_share_type='default'",
-                "it together with manila_csi_enabled=true",
+                "manila_csi_share_type",
+                together,
             ),
-            (
-                {"manila_csi_protocol": "nfs"},
-                "manila_csi_protocol='nfs'",
-                "it together with manila_csi_enabled=true",
-            ),
-            (
-                NETWORK,
-                f"manila_csi_share_network_id={SHARE_NETWORK!r}",
-                "it together with manila_csi_enabled=true",
-            ),
+            ({"manila_csi_protocol": "nfs"}, "manila_csi_protocol", together),
+            (NETWORK, "manila_csi_share_network_id", together),
             (
                 {**MANILA, **NETWORK, "manila_csi_protocol": "cephfs"},
-                f"manila_csi_share_network_id={SHARE_NETWORK!r}",
+                "manila_csi_share_network_id",
                 "it with manila_csi_protocol=nfs only",
             ),
         ):
-            error = self.assertRaises(
-                errors.LabelError,
-                storage.SHARED_VOLUMES.check,
-                specs.cluster(given),
-            )
-            [label, _, value] = name.partition("=")
             self.assertEqual(
-                f"label {label}: give {allowed}. It is {value}", str(error)
+                f"label {label}: give {allowed}. It is {given[label]!r}",
+                specs.refusal(
+                    storage.SHARED_VOLUMES.check, specs.cluster(given)
+                ),
             )
 
     def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
         given = {**MANILA, "manila_csi_enabled": "false"}
         storage.SHARED_VOLUMES.check(specs.cluster(given))
         self.assertEqual({}, self._values(given))
-
-
-class StorageTest(base.BaseTestCase):
-    def _csi(self, given: dict[str, str] | None = None, **changes: Any) -> Any:
-        values = storage.TOPIC.cluster(specs.cluster(given, **changes))
-        self.assertEqual(["addons"], list(values))
-        self.assertEqual(["openstack"], list(values["addons"]))
-        return values["addons"]["openstack"]
-
-    def test_a_cloud_without_volume_types_gets_no_class(self) -> None:
-        self.assertEqual(
-            {"csiCinder": {"defaultStorageClass": {"enabled": False}}},
-            self._csi(),
-        )
-
-    def test_the_default_class_is_not_among_the_others(self) -> None:
-        classes = (
-            cluster_spec.StorageClass("fast", "Fast", default=True),
-            cluster_spec.StorageClass("bulk", "bulk"),
-        )
-        common: dict[str, Any] = {
-            "enabled": True,
-            "reclaimPolicy": "Retain",
-            "allowVolumeExpansion": True,
-            "volumeBindingMode": "WaitForFirstConsumer",
-            "allowedTopologies": [],
-            "fstype": "ext4",
-            "availabilityZone": "nova",
-        }
-        self.assertEqual(
-            {
-                "csiCinder": {
-                    "defaultStorageClass": common
-                    | {
-                        "name": "fast",
-                        "volumeType": "Fast",
-                        "isClusterDefault": True,
-                    },
-                    "additionalStorageClasses": [
-                        common
-                        | {
-                            "name": "bulk",
-                            "volumeType": "bulk",
-                            "isClusterDefault": False,
-                        }
-                    ],
-                }
-            },
-            self._csi(storage_classes=classes),
-        )
-
-    def test_labels_and_zones_reach_each_class(self) -> None:
-        found = self._csi(
-            {
-                "csi_cinder_reclaim_policy": "Delete",
-                "csi_cinder_allow_volume_expansion": "false",
-                "csi_cinder_volume_binding_mode": "Immediate",
-                "csi_cinder_fstype": "xfs",
-                "csi_cinder_availability_zone": "az1",
-            },
-            storage_classes=(
-                cluster_spec.StorageClass("fast", "Fast", default=True),
-            ),
-            allowed_zones=("az1", "az2"),
-        )
-        zone = "topology.cinder.csi.openstack.org/zone"
-        self.assertEqual(
-            {
-                "enabled": True,
-                "name": "fast",
-                "isClusterDefault": True,
-                "reclaimPolicy": "Delete",
-                "allowVolumeExpansion": False,
-                "volumeBindingMode": "Immediate",
-                "allowedTopologies": [
-                    {
-                        "matchLabelExpressions": [
-                            {"key": zone, "values": ["az1", "az2"]}
-                        ]
-                    }
-                ],
-                "fstype": "xfs",
-                "availabilityZone": "az1",
-                "volumeType": "Fast",
-            },
-            found["csiCinder"]["defaultStorageClass"],
-        )

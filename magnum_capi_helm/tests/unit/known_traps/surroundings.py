@@ -115,7 +115,7 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "test_a_group_of_another_projects_admin_belongs_to_the_cluster",
     ),
     "M10 names and labels are free text": (
-        "unit.model.test_names_properties.NamesTest."
+        "unit.model.test_names.PropertiesTest."
         "test_every_name_is_valid_and_nothing_is_cut",
         f"{_LIFECYCLE}.test_create_bad_inputs.ClusterTest."
         "test_text_with_syntax_is_refused",

@@ -28,7 +28,6 @@ LIMITED = {
 
 
 def secret(data: dict[str, str]) -> dict[str, Any]:
-    """Return a Secret with this data."""
     return {"metadata": {"name": "web-delivery"}, "data": data}
 
 
@@ -47,15 +46,10 @@ class RecordTest(base.BaseTestCase):
     def test_the_event_is_ready_until_a_delivery_succeeded(self) -> None:
         again = delivery_record.following(FIRST, "u-1", "other", 1001.0)
         self.assertEqual("cluster.ready", again.event)
-        changed = delivery_record.following(
-            dataclasses.replace(FIRST, delivered=1001.0),
-            "u-1",
-            "other",
-            1002.0,
-        )
-        self.assertEqual("cluster.credentials_changed", changed.event)
-        more = delivery_record.following(changed, "u-1", "looks", 1003.0)
-        self.assertEqual("cluster.credentials_changed", more.event)
+        found = dataclasses.replace(FIRST, delivered=1001.0)
+        for looks, now in (("other", 1002.0), ("looks", 1003.0)):
+            found = delivery_record.following(found, "u-1", looks, now)
+            self.assertEqual("cluster.credentials_changed", found.event)
 
     def test_an_id_is_of_what_is_delivered_and_of_what_was_before(
         self,
@@ -116,20 +110,16 @@ class RecordTest(base.BaseTestCase):
         )
 
     def test_a_damaged_one_says_what_to_do_and_quotes_nothing(self) -> None:
-        good = FIRST.to_secret()
-        for change_of in (
-            {"delivery.json": ""},
-            {"delivery.json": base64.b64encode(b"canary").decode()},
-            {"delivery.json": base64.b64encode(b'{"format": "9"}').decode()},
-        ):
+        for content in (b"", b"canary", b'{"format": "9"}'):
+            text = base64.b64encode(content).decode()
+            damaged = secret({**FIRST.to_secret(), "delivery.json": text})
             error = self.assertRaises(
-                errors.ManagementError,
-                delivery_record.read,
-                secret({**good, **change_of}),
+                errors.ManagementError, delivery_record.read, damaged
             )
-            self.assertIn(
-                "the Secret web-delivery has no readable record", str(error)
-            )
-            self.assertIn("delete it", str(error))
+            for words in (
+                "the Secret web-delivery has no readable record",
+                "delete it",
+            ):
+                self.assertIn(words, str(error))
             self.assertNotIn("canary", str(error))
             self.assertIsNone(error.__cause__)

@@ -43,15 +43,11 @@ def head(**changes: object) -> str:
 
 class RoundTripTest(base.BaseTestCase):
     def test_a_state_survives_its_secret(self) -> None:
-        self.assertEqual(STATE, desired_state.from_secret(STATE.to_secret()))
-
-    def test_the_digest_of_the_chart_is_read_again(self) -> None:
-        known = dataclasses.replace(STATE, digest="ab12")
-        self.assertEqual(known, desired_state.from_secret(known.to_secret()))
-
-    def test_the_same_intent_is_the_same_secret(self) -> None:
         twin = dataclasses.replace(STATE)
         self.assertEqual(STATE.to_secret(), twin.to_secret())
+        for state in (STATE, dataclasses.replace(STATE, digest="ab12")):
+            secret = {**state.to_secret(), "ssh.pub": encoded(b"key")}
+            self.assertEqual(state, desired_state.from_secret(secret))
 
     def test_people_can_read_the_head(self) -> None:
         self.assertEqual(
@@ -68,10 +64,6 @@ class RoundTripTest(base.BaseTestCase):
             json.loads(base64.b64decode(STATE.to_secret()["intent.json"])),
         )
 
-    def test_other_keys_of_the_secret_are_no_harm(self) -> None:
-        secret = {**STATE.to_secret(), "ssh.pub": encoded(b"key")}
-        self.assertEqual(STATE, desired_state.from_secret(secret))
-
 
 class DamagedTest(base.BaseTestCase):
     def _refused(self, **changes: str) -> None:
@@ -84,38 +76,23 @@ class DamagedTest(base.BaseTestCase):
             errors.ManagementError, desired_state.from_secret, secret
         )
         self.assertIn("<release>-intent, is damaged", str(error))
+        self.assertNotIn("hunter2", str(error))
 
-    def test_a_missing_part_is_refused(self) -> None:
-        self._refused(**{"intent.json": "absent"})
-        self._refused(**{"values.json.gz": "absent"})
-
-    def test_a_part_without_base64_is_refused(self) -> None:
-        self._refused(**{"intent.json": "!"})
-        self._refused(**{"values.json.gz": "!"})
-
-    def test_a_head_that_is_none(self) -> None:
-        self._refused(**{"intent.json": encoded(b"{")})
-        self._refused(**{"intent.json": encoded(b"[]")})
-        self._refused(**{"intent.json": encoded(b"{}")})
-
-    def test_a_chart_that_is_none(self) -> None:
-        self._refused(**{"intent.json": head(chart={"name": "x"})})
-        self._refused(**{"intent.json": head(chart=None)})
-
-    def test_a_time_that_is_none(self) -> None:
-        self._refused(**{"intent.json": head(since="now")})
-
-    def test_a_format_that_is_none(self) -> None:
-        wrongs: tuple[object, ...] = ("0", "x", "1.5", None, [])
-        for wrong in wrongs:
-            self._refused(**{"intent.json": head(format=wrong)})
-
-    def test_values_that_are_not_compressed(self) -> None:
-        self._refused(**{"values.json.gz": encoded(b"{}")})
-
-    def test_values_that_are_cut_short(self) -> None:
+    def test_a_damaged_part_is_refused_and_not_quoted(self) -> None:
         whole = base64.b64decode(STATE.to_secret()["values.json.gz"])
-        self._refused(**{"values.json.gz": encoded(whole[:-12])})
+        formats: tuple[object, ...] = ("0", "x", "1.5", None, [])
+        for part in (
+            *("absent", "!", *map(encoded, (b"{", b"[]", b"{}"))),
+            *(head(chart={"name": "x"}), head(chart=None), head(since="now")),
+            *(head(format=wrong) for wrong in formats),
+        ):
+            self._refused(**{"intent.json": part})
+        for part in (
+            *("absent", "!", encoded(b"{}"), encoded(whole[:-12])),
+            encoded(gzip.compress(b"{")),
+            encoded(gzip.compress(b'{"password": "hunter2')),
+        ):
+            self._refused(**{"values.json.gz": part})
 
     def test_any_damaged_byte_of_the_values_is_noticed(self) -> None:
         whole = base64.b64decode(STATE.to_secret()["values.json.gz"])
@@ -124,19 +101,6 @@ class DamagedTest(base.BaseTestCase):
             damaged = bytearray(whole)
             damaged[position] ^= 0xFF
             self._refused(**{"values.json.gz": encoded(bytes(damaged))})
-
-    def test_values_that_are_no_json(self) -> None:
-        self._refused(**{"values.json.gz": encoded(gzip.compress(b"{"))})
-
-    def test_the_message_quotes_nothing_of_the_values(self) -> None:
-        secret = {
-            **STATE.to_secret(),
-            "values.json.gz": encoded(gzip.compress(b'{"password": "hunter2')),
-        }
-        error = self.assertRaises(
-            errors.ManagementError, desired_state.from_secret, secret
-        )
-        self.assertNotIn("hunter2", str(error))
 
 
 MOVES = desired_state.Moves("t2", {"u1": {"image_id": "new"}})
@@ -227,25 +191,17 @@ class ParkedTest(base.BaseTestCase):
         found = desired_state.pending_requests(self.DATA)
         self.assertEqual({GPU: {"name": "gpu"}}, found.items)
         self.assertEqual({"machineCountMax": 5}, found.change_of(GROUP))
-        self.assertEqual({BIG}, found.deleted)
-        self.assertEqual(
-            {desired_state.item_key(GPU), desired_state.change_key(GROUP)},
-            found.keys_of([GPU]),
-        )
-
-    def test_a_change_is_for_the_settings_it_was_made_for(self) -> None:
+        # A change is for the settings that it was made for.
         other = dataclasses.replace(GROUP, maximum=6)
-        self.assertEqual(
-            {}, desired_state.pending_requests(self.DATA).change_of(other)
-        )
-
-    def test_parked_requests_leave_the_intent_readable(self) -> None:
-        self.assertEqual(STATE, desired_state.from_secret(self.DATA))
-
-    def test_a_secret_may_hold_nothing_else(self) -> None:
+        self.assertEqual({}, found.change_of(other))
+        self.assertEqual({BIG}, found.deleted)
         key = desired_state.item_key(GPU)
-        self.assertFalse(desired_state.is_stored({key: self.DATA[key]}))
+        self.assertEqual(
+            {key, desired_state.change_key(GROUP)}, found.keys_of([GPU])
+        )
+        self.assertEqual(STATE, desired_state.from_secret(self.DATA))
         self.assertTrue(desired_state.is_stored(self.DATA))
+        self.assertFalse(desired_state.is_stored({key: self.DATA[key]}))
 
     def test_a_damaged_request_is_a_management_error(self) -> None:
         error = self.assertRaises(

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Certificates in a text: what is taken out, and how bundles are joined."""
+"""Certificates in a text, and what the command line shows without secrets."""
 
 from __future__ import annotations
+
+import copy
 
 import certifi
 from oslotest import base
@@ -53,3 +55,53 @@ class PemTest(base.BaseTestCase):
             self.assertEqual(
                 expected, encoding.join_pem_bundles(first, second)
             )
+
+
+MASK = encoding.MASK
+
+
+class ValuesTest(base.BaseTestCase):
+    def test_keys_decide_about_masked_values(self) -> None:
+        for given, shown in (
+            (
+                {"registryAuth": {"r": {"username": "u", "password": "p"}}},
+                {"registryAuth": {"r": {"username": "u", "password": MASK}}},
+            ),
+            ({"clouds": {"openstack": {"a": "b"}}}, {"clouds": MASK}),
+            (
+                {"grafana": {"adminPassword": "x"}},
+                {"grafana": {"adminPassword": MASK}},
+            ),
+            ({"token": "x"}, {"token": MASK}),
+            ({"items": [{"apiToken": "x"}]}, {"items": [{"apiToken": MASK}]}),
+            # A password in an address, and a key in the text of a file.
+            (
+                {"content": "http_proxy=http://me:pw@proxy:3128 no=a@b"},
+                {"content": f"http_proxy=http://{MASK}@proxy:3128 no=a@b"},
+            ),
+            (
+                {"content": "keys:\n  - name: key1\n    secret: c2V\n"},
+                {"content": f"keys:\n  - name: key1\n    secret: {MASK}\n"},
+            ),
+            *(
+                (same, same)
+                for same in (
+                    {"cloudCredentialsSecretName": "web-cloud-credentials"},
+                    {"password": None, "token": ""},
+                    {"enabled": True, "count": 3},
+                )
+            ),
+        ):
+            before = copy.deepcopy(given)
+            self.assertEqual(shown, encoding.mask_values(given))
+            self.assertEqual(before, given)
+
+
+class ManifestTest(base.BaseTestCase):
+    def test_a_masked_secret_keeps_its_keys_alone(self) -> None:
+        same = {"kind": "Secret", "metadata": {"name": "a"}}
+        shown = {"data": {"key": MASK}, "stringData": {"values": MASK}}
+        given = {"data": {"key": "c2V"}, "stringData": {"values": "a: b"}}
+        self.assertEqual(
+            {**same, **shown}, encoding.mask_manifest({**same, **given})
+        )

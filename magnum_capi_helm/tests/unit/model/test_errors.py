@@ -25,7 +25,6 @@ from magnum_capi_helm.tests.unit.kubernetes import server
 
 class WordsTest(base.BaseTestCase):
     def raised(self, url: str) -> Exception:
-        """What a request for it raises."""
         try:
             requests.post(url, data=b"body", timeout=5)
         except requests.RequestException as error:
@@ -63,7 +62,6 @@ class TrustTest(server.ServerTest):
     """A management cluster whose certificate is another one's."""
 
     def asked(self, ca: str, host: str = "127.0.0.1") -> str:
-        """What a client says that trusts a CA."""
         found = self.useFixture(endpoint.Endpoint())
         path = pathlib.Path(self.home) / "ca.pem"
         path.write_text(ca)

@@ -63,31 +63,22 @@ class RangeTest(base.BaseTestCase):
 
 
 class SupportedTest(base.BaseTestCase):
-    def test_the_default_chart_names_its_tested_components(self) -> None:
-        default = next(
-            each.default
-            for each in options.OPTIONS
-            if each.name == "default_helm_chart_version"
-        )
-        found = versions.find_tested(default)
-        assert found is not None
-        self.assertEqual(
-            "Cluster API 1.13.3, CAPO 0.14.6, addon provider 0.12.1, "
-            "ORC 2.6.0, Kubernetes 1.33-1.36",
-            found.needs,
-        )
-        self.assertEqual("3.17.3", found.helm)
-
-    def test_an_old_version_needs_no_resource_controller(self) -> None:
-        found = versions.find_tested("v0.10.1")
-        assert found is not None
-        self.assertEqual(
-            "Cluster API 1.8.1, CAPO 0.10.4, addon provider 0.6.1, "
-            "Kubernetes 1.29-1.31",
-            found.needs,
-        )
-
-    def test_a_version_of_the_future_is_unknown(self) -> None:
+    def test_a_chart_names_its_tested_components(self) -> None:
+        for version, needs in (
+            (
+                default_chart(),
+                "Cluster API 1.13.3, CAPO 0.14.6, addon provider 0.12.1, "
+                "ORC 2.6.0, Kubernetes 1.33-1.36",
+            ),
+            (
+                "v0.10.1",
+                "Cluster API 1.8.1, CAPO 0.10.4, addon provider 0.6.1, "
+                "Kubernetes 1.29-1.31",
+            ),
+        ):
+            found = versions.find_tested(version)
+            assert found is not None
+            self.assertEqual(needs, found.needs)
         self.assertIsNone(versions.find_tested("0.99.0"))
 
     def test_versions_are_in_order_and_each_is_there_once(self) -> None:
@@ -99,13 +90,23 @@ class SupportedTest(base.BaseTestCase):
         self.assertEqual(value_paths.chart_versions()[::-1], charts)
 
     def test_a_trap_is_told_of_the_versions_that_have_it(self) -> None:
-        cidrs = "does not apply allowed CIDRs of the Kubernetes API: the "
-        cidrs += "driver sets them itself"
-        having = [v for v in versions.known_charts() if cidrs in _traps(v)]
-        self.assertEqual("0.11.0", having[0])
-        self.assertEqual("0.23.0", having[-1])
-        self.assertIn("needs CAPO below 0.12", _traps("0.10.1"))
-        self.assertNotIn("CAPO below 0.12", _traps("0.11.0"))
+        for trap, first, last in (
+            (
+                "does not apply allowed CIDRs of the Kubernetes API: the "
+                "driver sets them itself",
+                *("0.11.0", "0.23.0"),
+            ),
+            ("needs CAPO below 0.12", "0.10.1", "0.10.1"),
+            ("gives servers no metadata", "0.10.1", "0.10.1"),
+        ):
+            charts = versions.known_charts()
+            having = [
+                each
+                for each in charts
+                if trap in "; ".join(versions.traps(each))
+            ]
+            whole = charts[charts.index(first) : charts.index(last) + 1]
+            self.assertEqual([*whole], having)
 
     def test_versions_that_replace_machines_say_of_which_clusters(
         self,
@@ -128,23 +129,11 @@ class SupportedTest(base.BaseTestCase):
                     each.startswith(f"replaces {texts[version]}"), each
                 )
 
-    def test_chart_0_10_1_gives_servers_no_metadata(self) -> None:
-        having = [
-            each
-            for each in versions.known_charts()
-            if "gives servers no metadata" in _traps(each)
-        ]
-        self.assertEqual(["0.10.1"], having)
-
     def test_every_trap_concerns_some_version(self) -> None:
         for charts, text in versions.TRAPS.items():
             self.assertTrue(
                 [v for v in versions.known_charts() if v in charts], text
             )
-
-
-def _traps(version: str) -> str:
-    return "; ".join(versions.traps(version))
 
 
 class FileTest(base.BaseTestCase):

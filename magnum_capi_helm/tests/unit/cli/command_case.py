@@ -124,7 +124,6 @@ class CommandCase(base.BaseTestCase):
         self.err = io.StringIO()
 
     def run_command(self, kind: type, *argv: str) -> int:
-        """Run one command as the application would."""
         return run(kind, *argv, out=self.out, err=self.err)
 
     def checked(self, *argv: str) -> dict[str, tuple[str, str]]:
@@ -137,11 +136,9 @@ class CommandCase(base.BaseTestCase):
         }
 
     def printed(self) -> str:
-        """What came out."""
         return self.out.getvalue()
 
     def several(self) -> dict[str, plane.Plane]:
-        """Two management clusters, a and b."""
         conf.CONF.set_override("management_clusters", ["a", "b"], "capi_helm")
         for name in "ab":
             group = f"capi_helm_management_{name}"

@@ -49,13 +49,10 @@ class Terminal(io.StringIO):
     """What is written to it is seen at once."""
 
     def isatty(self) -> bool:
-        """As rich asks."""
         return True
 
 
 class DescribeTestCase(base.FlowTestCase):
-    """A cluster that is complete."""
-
     fields: Mapping[str, Any] = types.MappingProxyType({})
 
     def setUp(self) -> None:
@@ -68,7 +65,6 @@ class DescribeTestCase(base.FlowTestCase):
         self.err = io.StringIO()
 
     def describe(self, *argv: str) -> int:
-        """Run the command; its exit code."""
         return command_case.run(
             describe.Describe, "web", *argv, out=self.out, err=self.err
         )

@@ -13,20 +13,16 @@ CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
 
 
 def run(*argv: str) -> tuple[int, list[dict[str, str]]]:
-    """Exit code and lines of the command."""
     return command_case.run_json(listing.List, *argv)
 
 
 class ListTestCase(base.FlowTestCase):
-    """One management cluster, and a cluster that is complete."""
-
     def setUp(self) -> None:
         super().setUp()
         self.complete()
         self.server.patch(kinds.CLUSTER, base.NAMESPACE, base.RELEASE, CHART)
 
     def states(self, *argv: str) -> list[tuple[str, str]]:
-        """Release and state of each line."""
         return [(each["Release"], each["State"]) for each in run(*argv)[1]]
 
     def forget(self) -> None:

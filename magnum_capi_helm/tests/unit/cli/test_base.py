@@ -44,7 +44,6 @@ class ChoiceTest(base.FlowTestCase):
         self.of_template(template.uuid)
 
     def of_template(self, template: str) -> None:
-        """A cluster of that template."""
         self.cluster(
             name="heat",
             uuid=OTHER,
@@ -93,8 +92,6 @@ class ChoiceTest(base.FlowTestCase):
 
 
 def _oslo(url: str) -> Callable[[], object]:
-    """As Magnum asks."""
-
     def ask() -> None:
         facade = enginefacade.transaction_context()
         facade.configure(connection=url, max_retries=0)
@@ -117,8 +114,6 @@ def _raises(error: Exception) -> Callable[[], object]:
 
 def _command(ask: Callable[[], object]) -> type:
     class Asking(commands.Command):
-        """Ask the datacommands."""
-
         examples = ("ask",)
 
         def take_action(self, parsed_args: argparse.Namespace) -> None:

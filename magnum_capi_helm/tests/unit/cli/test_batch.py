@@ -89,7 +89,6 @@ class FleetTest(base.FlowTestCase):
         Paint.painted, Paint.looks, Paint.meeting = [], {}, None
 
     def clusters(self, *names: str, **fields: Any) -> None:
-        """Rows, and nothing else."""
         template = self.template()
         for name in names:
             self.cluster(
@@ -105,7 +104,6 @@ class FleetTest(base.FlowTestCase):
     def run_on(
         self, *argv: str, **attributes: Any
     ) -> tuple[int, list[tuple[str, str]]]:
-        """The exit code, and name and result of each line."""
         code, self.found = command_case.run_json(
             Paint, *argv, err=self.err, **attributes
         )

@@ -26,7 +26,6 @@ class ChartTestCase(command_case.CommandCase):
         self.helm = self.plane.helm
 
     def rows(self, kind: type, *argv: str) -> list[dict[str, Any]]:
-        """What a list prints as JSON."""
         self.out.truncate(self.out.seek(0))
         self.run_command(kind, *argv, "-f", "json")
         rows: list[dict[str, Any]] = json.loads(self.out.getvalue())

@@ -145,8 +145,6 @@ class CheckTest(command_case.CommandCase):
 
 
 class CheckPlacesTest(command_case.CommandCase):
-    """Two management clusters."""
-
     def found(self, *argv: str) -> list[tuple[str, str, str]]:
         """Management cluster, check and state of each line."""
         self.checked(*argv)

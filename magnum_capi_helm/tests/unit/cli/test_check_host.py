@@ -36,7 +36,6 @@ class HostChecksTest(base.BaseTestCase):
         flows.install(self, self.rt)
 
     def drivers(self, allowed: str, default: str) -> str:
-        """What is said of the options, well or not."""
         for name, value in (
             ("allowed_network_drivers", allowed.split(",")),
             ("default_network_driver", default),
@@ -58,44 +57,46 @@ class HostChecksTest(base.BaseTestCase):
         )
 
     def test_the_allowed_network_drivers_are_checked(self) -> None:
+        both = "calico or cilium; the default is {}"
         rows = {
-            ("calico,cilium", "calico"): "calico or cilium; the default "
-            "is calico",
-            ("calico,cilium", "cilium"): "calico or cilium; the default "
-            "is cilium",
-            ("all", "calico"): "calico or cilium; the default is calico",
+            ("calico,cilium", "calico"): both.format("calico"),
+            ("calico,cilium", "cilium"): both.format("cilium"),
+            ("all", "calico"): both.format("calico"),
             # Magnum's own.
             ("flannel,calico", "flannel"): "calico; the default is calico",
-            ("flannel", "flannel"): self.refused("flannel", "flannel"),
-            ("calcio", "calico"): self.refused("calcio", "calico"),
-            ("cilium", "flannel"): self.refused("cilium", "flannel"),
-            ("all", "weave"): self.refused("all", "weave"),
+            **{
+                wrong: self.refused(*wrong)
+                for wrong in (
+                    ("flannel", "flannel"),
+                    ("calcio", "calico"),
+                    ("cilium", "flannel"),
+                    ("all", "weave"),
+                )
+            },
         }
         found = {row: self.drivers(*row) for row in rows}
         self.assertEqual(rows, found)
 
     def test_a_helm_that_is_too_old(self) -> None:
-        old = (
-            "helm {} is too old: install helm 3.16 or later on the PATH of "
-            "magnum-conductor"
-        )
-        rows = {
-            "v3.9.0": old.format("v3.9.0"),
-            "v3.15.4+g1a2b3c4": old.format("v3.15.4+g1a2b3c4"),
-            "v2.17.0": old.format("v2.17.0"),
-            "v3.16.0": "v3.16.0",
-            "v3.20.2": "v3.20.2",
-            "v4.2.0": "v4.2.0",
-            "of a distribution": "of a distribution",
-        }
-        for version, expected in rows.items():
-            with self.subTest(version):
-                self.helm.installed = version
-                try:
-                    said = check_host.check_helm(self.rt)
-                except errors.NotConfigured as error:
-                    said = str(error)
-                self.assertEqual(expected, said)
+        for version, old in (
+            ("v3.9.0", True),
+            ("v3.15.4+g1a2b3c4", True),
+            ("v2.17.0", True),
+            ("v3.16.0", False),
+            ("v3.20.2", False),
+            ("v4.2.0", False),
+            ("of a distribution", False),
+        ):
+            self.helm.installed = version
+            try:
+                said = check_host.check_helm(self.rt)
+            except errors.NotConfigured as error:
+                said = str(error)
+            refusal = (
+                f"helm {version} is too old: install helm 3.16 or later on "
+                "the PATH of magnum-conductor"
+            )
+            self.assertEqual(refusal if old else version, said)
 
     def put(self, content: bytes) -> pathlib.Path:
         """Put a chart into the store by hand; the path of it."""
@@ -133,27 +134,28 @@ class HostChecksTest(base.BaseTestCase):
         )
 
     def test_a_look_at_a_chart_writes_nothing(self) -> None:
-        chart = fake_chart.package("openstack-cluster", "0.27.0", {}, {})
         repository = conf.CONF.capi_helm.helm_chart_repo
-        fetchable = (
-            f"openstack-cluster 0.27.0 can be fetched from {repository}, and "
-            f"will be stored in {self.store}"
-        )
-        absent = (
-            "the chart is not in the chart store and can't be fetched; check "
-            "[capi_helm] default_helm_chart_version, or put its file into the "
-            f"store. It is openstack-cluster 0.27.0 of {repository}"
-        )
         before = self.written()
-        self.assertIn(fetchable, check_host.check_chart(self.rt))
+        self.assertEqual(
+            f"openstack-cluster 0.27.0 can be fetched from {repository}, and "
+            f"will be stored in {self.store}",
+            check_host.check_chart(self.rt),
+        )
         self.assertEqual(before, self.written())
         self.helm.published = set()
         error = self.assertRaises(
             errors.ChartUnavailable, check_host.check_chart, self.rt
         )
-        self.assertIn(absent, str(error))
+        self.assertIn(
+            "the chart is not in the chart store and can't be fetched; check "
+            "[capi_helm] default_helm_chart_version, or put its file into the "
+            f"store. It is openstack-cluster 0.27.0 of {repository}",
+            str(error),
+        )
         self.assertEqual(before, self.written())
-        path = self.put(chart)
+        path = self.put(
+            fake_chart.package("openstack-cluster", "0.27.0", {}, {})
+        )
         before = self.written()
         self.assertEqual(str(path), check_host.check_chart(self.rt))
         self.assertEqual(before, self.written())
@@ -179,7 +181,6 @@ _NO_FILE = (
 
 class ConfigurationTest(command_case.CommandCase):
     def read(self, text: str) -> str:
-        """Have the options of such a file; the path of it."""
         home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         path = home / "magnum.conf"
         path.write_text(text)
@@ -282,7 +283,6 @@ class TemplatesTest(command_case.CommandCase):
         )
 
     def line(self) -> tuple[str, str, int]:
-        """State and detail of the line, and the exit code."""
         return *self.checked()["templates"], self.code
 
     def test_templates_and_labels_are_listed(self) -> None:

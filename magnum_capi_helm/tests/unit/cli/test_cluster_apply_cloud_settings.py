@@ -32,7 +32,6 @@ NAME = names.credentials(base.RELEASE)
 
 @functools.lru_cache
 def ca(name: str, days: float = 3650.0) -> str:
-    """A CA in PEM, from today for so many days."""
     return pki.Authority(name, days).pem
 
 
@@ -67,7 +66,6 @@ class RefreshTestCase(base.FlowTestCase):
         return base64.b64decode(self.secret()["data"][key]).decode()
 
     def refresh(self, *argv: str) -> dict[str, str]:
-        """The line of the cluster, once the command was run."""
         words = ("--cloud-settings", "web", *argv)
         _, [line] = command_case.run_json(
             cluster.Apply, *words, err=self.err, pause=0.0

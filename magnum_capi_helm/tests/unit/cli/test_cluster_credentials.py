@@ -73,14 +73,13 @@ class ReplaceTestCase(base.FlowTestCase):
         ):
             self.useFixture(fixtures.EnvironmentVariable(name, value))
 
-    def replace(self, *argv: str) -> dict[str, str]:
-        """The line of the cluster, once the command was run."""
+    def replace(self, *argv: str) -> tuple[str, str]:
+        """Return result and detail of the cluster."""
         self.run_it("web", "--os-cloud", "ops", *argv)
         [line] = json.loads(self.out.getvalue())
-        return {key: line[key] for key in ("Result", "Detail")}
+        return line["Result"], line["Detail"]
 
     def run_it(self, *argv: str) -> int:
-        """Run the command; its exit code."""
         self.out, self.err = io.StringIO(), io.StringIO()
         code = command_case.run(
             cluster.Credentials,
@@ -101,7 +100,6 @@ class ReplaceTestCase(base.FlowTestCase):
         return found
 
     def in_use(self) -> str:
-        """Id of the credential that the cluster has."""
         clouds = base64.b64decode(self.secret()["data"]["clouds.yaml"])
         auth = yaml.safe_load(clouds)["clouds"]["openstack"]["auth"]
         return str(auth["application_credential_id"])
@@ -113,24 +111,27 @@ class ReplaceTestCase(base.FlowTestCase):
             for key, each in self.openstack.credentials.items()
         }
 
+    def outdate_addon(self) -> None:
+        """The addon provider has noted which data its copy is of."""
+        name = f"{base.RELEASE}-cloud-config"
+        note = f"secret.addons.stackhpc.com/{NAME}"
+        change = {"metadata": {"annotations": {note: "of the old data"}}}
+        self.server.patch(kinds.MANIFESTS, base.NAMESPACE, name, change)
+
 
 class ReplacedTest(ReplaceTestCase):
-    def test_the_dry_run_changes_no_credential(self) -> None:
+    def test_the_cluster_gets_one_of_the_operators_user(self) -> None:
         before = self.secret()
-        self.assertEqual(
-            {"Result": "would change", "Detail": TOLD}, self.replace()
-        )
+        self.assertEqual(("would change", TOLD), self.replace())
         self.assertEqual(before, self.secret())
         self.assertEqual({self.first: "fake_user"}, self.owners())
-
-    def test_the_cluster_gets_one_of_the_operators_user(self) -> None:
         upgrades = len(self.helm.upgrades)
-        self.assertEqual(
-            {"Result": "changed", "Detail": TOLD}, self.replace("--apply")
-        )
+        self.assertEqual(("changed", TOLD), self.replace("--apply"))
         self.assertEqual("ann-id", self.owners()[self.in_use()])
-        self.assertEqual("ann-id", self.row().user_id)
-        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        row = self.row()
+        self.assertEqual(
+            ("ann-id", "UPDATE_IN_PROGRESS"), (row.user_id, row.status)
+        )
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         made = self.openstack.credentials[self.in_use()]
@@ -154,11 +155,7 @@ class ReplacedTest(ReplaceTestCase):
     def test_the_old_one_stays_until_the_cluster_has_the_new_one(
         self,
     ) -> None:
-        """The addon provider has noted which data its copy is of."""
-        name = f"{base.RELEASE}-cloud-config"
-        note = f"secret.addons.stackhpc.com/{NAME}"
-        change = {"metadata": {"annotations": {note: "of the old data"}}}
-        self.server.patch(kinds.MANIFESTS, base.NAMESPACE, name, change)
+        self.outdate_addon()
         owners = self.owners
 
         class Hurried(cluster.Credentials):
@@ -173,34 +170,32 @@ class ReplacedTest(ReplaceTestCase):
 
     def test_a_dead_one_of_a_user_who_is_gone(self) -> None:
         del self.openstack.credentials[self.first]
-        self.assertEqual(
-            "changed", self.replace("--invalid", "--apply")["Result"]
-        )
+        result, _ = self.replace("--invalid", "--apply")
+        self.assertEqual("changed", result)
         self.assertEqual({self.in_use(): "ann-id"}, self.owners())
 
 
 class ChosenTest(ReplaceTestCase):
-    def test_a_working_credential_is_not_invalid(self) -> None:
+    def test_a_good_or_a_newer_credential_is_not_replaced(self) -> None:
         self.assertEqual(
-            {"Result": "nothing to do", "Detail": "the credential works"},
+            ("nothing to do", "the credential works"),
             self.replace("--invalid", "--apply"),
         )
         self.assertEqual({self.first: "fake_user"}, self.owners())
-
-    def test_a_newer_credential_is_not_replaced_again(self) -> None:
         now = datetime.datetime.now(datetime.timezone.utc)
         before = now.isoformat()
         self.replace("--before", before, "--apply")
         second = self.in_use()
         self.assertNotEqual(self.first, second)
         self.assertEqual(
-            {
-                "Result": "nothing to do",
-                "Detail": "the credential is newer than --before",
-            },
+            ("nothing to do", "the credential is newer than --before"),
             self.replace("--before", before, "--apply"),
         )
         self.assertEqual(second, self.in_use())
+        row = self.row()
+        row.stack_id = None
+        row.save()
+        self.assertEqual(("nothing to do", ""), self.replace())
 
     def test_a_time_is_of_utc_unless_it_says_otherwise(self) -> None:
         # The host is elsewhere.
@@ -215,30 +210,35 @@ class ChosenTest(ReplaceTestCase):
             self.assertEqual(seconds, cluster._moment(text), text)
         self.assertRaises(SystemExit, self.run_it, "web", "--before", "noon")
 
-    def test_a_cluster_without_a_release_needs_no_credential(self) -> None:
-        row = self.row()
-        row.stack_id = None
-        row.save()
-        self.assertEqual("nothing to do", self.replace()["Result"])
-
 
 class RefusedTest(ReplaceTestCase):
-    def refused(self) -> str:
-        """Why; nothing was written."""
+    def test_a_refusal_writes_nothing(self) -> None:
         before = self.secret()
-        line = self.replace("--apply")
-        self.assertEqual("refused", line["Result"], line)
-        self.assertEqual(before, self.secret())
-        self.assertEqual({self.first: "fake_user"}, self.owners())
-        return line["Detail"]
-
-    def test_a_user_without_a_role_in_the_project_is_refused(self) -> None:
         self.ann["projects"] = ["another"]
+        result, detail = self.replace("--apply")
+        self.assertEqual("refused", result)
         self.assertRegex(
-            self.refused(),
+            detail,
             f"not let you into project {openstack.PROJECT}, .*: log in as a "
             "user who has a role",
         )
+        self.ann["projects"] = [openstack.PROJECT]
+        row = self.row()
+        row.status = "CREATE_IN_PROGRESS"
+        row.save()
+        self.assertEqual(
+            (
+                "refused",
+                "the cluster is CREATE_IN_PROGRESS: its first credential is "
+                "part of its creation",
+            ),
+            self.replace("--apply"),
+        )
+        # Keystone does not say whether it is dead.
+        self.openstack.stop(f"{openstack.IDENTITY}/auth/tokens")
+        self.assertEqual("refused", self.replace("--invalid", "--apply")[0])
+        self.assertEqual(before, self.secret())
+        self.assertEqual({self.first: "fake_user"}, self.owners())
 
     def test_a_login_that_is_not_there(self) -> None:
         self.run_it("web", "--os-cloud", "nope")
@@ -248,21 +248,6 @@ class RefusedTest(ReplaceTestCase):
         [line] = json.loads(self.out.getvalue())
         self.assertEqual("refused", line["Result"])
         self.assertIn("the login of the environment", line["Detail"])
-
-    def test_a_cluster_that_is_being_made(self) -> None:
-        row = self.row()
-        row.status = "CREATE_IN_PROGRESS"
-        row.save()
-        self.assertEqual(
-            "the cluster is CREATE_IN_PROGRESS: its first credential is part "
-            "of its creation",
-            self.refused(),
-        )
-
-    def test_keystone_that_does_not_say_whether_it_is_dead(self) -> None:
-        self.openstack.stop(f"{openstack.IDENTITY}/auth/tokens")
-        line = self.replace("--invalid", "--apply")
-        self.assertEqual("refused", line["Result"])
 
 
 LATER = "the credential is newer than --before"
@@ -281,9 +266,8 @@ class RunAgainTest(ReplaceTestCase):
         self.assertEqual({self.first, self.second}, set(self.owners()))
 
     def again(self, *argv: str) -> tuple[str, str]:
-        """Result and detail of the same command, run again."""
-        line = self.replace("--before", self.before, "--revoke-at-once", *argv)
-        return line["Result"], line["Detail"]
+        words = ("--before", self.before, "--revoke-at-once")
+        return self.replace(*words, *argv)
 
     def test_a_leaked_credential_is_revoked(self) -> None:
         self.assertEqual(("would change", REVOKED), self.again())
@@ -325,7 +309,6 @@ class DeletingTestCase(ReplaceTestCase):
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
 
     def catalogue(self, session: Any) -> cloud.FakeCloud:
-        """What the new owner sees of OpenStack."""
         found = super().catalogue(session)
         found.keypairs = self.keypairs
         return found
@@ -337,18 +320,14 @@ class DeletingTestCase(ReplaceTestCase):
         self.assertRaises(exception.ClusterNotFound, self.row)
         self.assertEqual({}, self.owners())
         self.assertEqual([], self.server.names(kinds.LEASE))
-        self.assertNotIn(
-            NAME,
-            self.server.names(kinds.SECRET),
-        )
+        self.assertNotIn(NAME, self.server.names(kinds.SECRET))
 
 
 class DeletingTest(DeletingTestCase):
     def test_the_deletion_goes_on_with_a_new_one(self) -> None:
         upgrades = len(self.helm.upgrades)
         self.assertEqual(
-            {"Result": "changed", "Detail": GIVEN},
-            self.replace("--invalid", "--apply"),
+            ("changed", GIVEN), self.replace("--invalid", "--apply")
         )
         self.assertEqual("ann-id", self.owners()[self.in_use()])
         self.assertEqual(upgrades, len(self.helm.upgrades))
@@ -359,7 +338,7 @@ class DeletingTest(DeletingTestCase):
     def test_the_secret_that_cluster_api_reads_is_made_anew(self) -> None:
         keys = set(self.secret()["data"])
         self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
-        self.assertEqual("changed", self.replace("--apply")["Result"])
+        self.assertEqual(("changed", GIVEN), self.replace("--apply"))
         self.assertEqual(keys, set(self.secret()["data"]))
         self.assertEqual({"clouds.yaml", "cacert"}, keys)
         self.ended()
@@ -376,7 +355,7 @@ class DeletingTest(DeletingTestCase):
         )
         self.poll()
         self.assertEqual("DELETE_FAILED", self.row().status)
-        self.assertEqual("changed", self.replace("--apply")["Result"])
+        self.assertEqual(("changed", GIVEN), self.replace("--apply"))
         self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
         self.poll()
         self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
@@ -388,17 +367,13 @@ class DeletingTest(DeletingTestCase):
         row = self.row()
         row.keypair = "lost"
         row.save()
-        self.assertEqual("changed", self.replace("--apply")["Result"])
+        self.assertEqual(("changed", GIVEN), self.replace("--apply"))
         self.ended()
 
     def test_the_addon_that_is_gone_is_not_waited_for(self) -> None:
-        name = f"{base.RELEASE}-cloud-config"
-        note = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
-        change = {"metadata": {"annotations": {note: "of the old data"}}}
-        self.server.patch(kinds.MANIFESTS, base.NAMESPACE, name, change)
-        self.assertEqual(
-            "changed", self.replace("--apply", "--revoke-at-once")["Result"]
-        )
+        self.outdate_addon()
+        result, _ = self.replace("--apply", "--revoke-at-once")
+        self.assertEqual("changed", result)
 
     def test_a_command_that_lost_the_lease_leaves_no_credential(self) -> None:
         def taken() -> None:
@@ -413,8 +388,8 @@ class DeletingTest(DeletingTestCase):
 
         before = self.secret()["data"]
         with mock.patch.object(self.openstack, "meanwhile", taken):
-            line = self.replace("--apply")
-        self.assertEqual("failed", line["Result"])
+            result, _ = self.replace("--apply")
+        self.assertEqual("failed", result)
         self.assertEqual(before, self.secret()["data"])
         self.assertEqual({}, self.owners())
 
@@ -431,34 +406,31 @@ class ServiceUserTest(DeletingTestCase):
         }
         self.openstack.people["magnum"] = self.magnum
 
-    def by_service_user(self, *argv: str) -> dict[str, str]:
-        """The line of the cluster; nobody else is logged in."""
+    def by_service_user(self) -> tuple[str, str]:
         self.write({})
-        self.run_it("web", "--service-user", *argv)
+        self.run_it("web", "--service-user", "--apply")
         [line] = json.loads(self.out.getvalue())
-        return {key: line[key] for key in ("Result", "Detail")}
+        return line["Result"], line["Detail"]
 
-    def test_the_service_user_owns_the_new_credential(self) -> None:
-        self.assertEqual("changed", self.by_service_user("--apply")["Result"])
-        self.assertEqual({self.in_use(): "magnum-id"}, self.owners())
-        self.ended()
-
-    def test_a_refused_service_user_is_told_the_next_step(self) -> None:
+    def test_the_service_user_needs_a_role_and_owns_the_credential(
+        self,
+    ) -> None:
         self.magnum["projects"] = []
-        line = self.by_service_user("--apply")
-        self.assertEqual("refused", line["Result"])
-        self.assertIn(
-            f"openstack role add --user USER --project {openstack.PROJECT} "
-            "member",
-            line["Detail"],
-        )
+        result, detail = self.by_service_user()
+        self.assertEqual("refused", result)
+        role = f"openstack role add --user USER --project {openstack.PROJECT}"
+        self.assertIn(f"{role} member", detail)
         self.openstack.deleted.add(openstack.PROJECT)
         self.assertEqual(
-            {
-                "Result": "refused",
-                "Detail": f"project {openstack.PROJECT} is deleted: no user "
-                "can log in",
-            },
-            self.by_service_user("--apply"),
+            (
+                "refused",
+                f"project {openstack.PROJECT} is deleted: no user can log in",
+            ),
+            self.by_service_user(),
         )
         self.assertEqual({}, self.owners())
+        self.openstack.deleted.clear()
+        self.magnum["projects"] = [openstack.PROJECT]
+        self.assertEqual("changed", self.by_service_user()[0])
+        self.assertEqual({self.in_use(): "magnum-id"}, self.owners())
+        self.ended()

@@ -21,15 +21,12 @@ _LOOKS = 9
 
 
 class RolloutCommandTest(rolling.RolloutTestCase):
-    """As an operator runs it, while Magnum polls."""
-
     def setUp(self) -> None:
         super().setUp()
         self.err = io.StringIO()
         self.looks = 0
 
     def run_it(self, *argv: str) -> tuple[int, list[dict[str, Any]]]:
-        """The exit code, and the lines."""
         case = self
 
         class Polled(cluster.Apply):
@@ -44,7 +41,6 @@ class RolloutCommandTest(rolling.RolloutTestCase):
         return command_case.run_json(Polled, *argv, err=self.err)
 
     def line(self, *argv: str) -> tuple[int, str, str]:
-        """The exit code, and result and detail of the one cluster."""
         code, [found] = self.run_it(*argv)
         self.assertEqual("web", found["Cluster"])
         return code, found["Result"], found["Detail"]
@@ -122,7 +118,6 @@ class RolloutCommandTest(rolling.RolloutTestCase):
 
 class HibernateCommandTest(rolling.RolloutTestCase):
     def line(self, kind: type[cluster.Hibernate], *argv: str) -> str:
-        """Return result and detail of the one cluster."""
         case = self
 
         class Polled(kind):  # type: ignore[valid-type,misc]

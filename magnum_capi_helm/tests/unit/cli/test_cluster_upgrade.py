@@ -43,7 +43,6 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         self.api = self.openstack.mocker.post(_URL, json=self._upgrade)
 
     def offer(self, name: str, image: str, **fields: Any) -> Any:
-        """A public template of channel stable."""
         return self.template(
             **{**_STABLE, "name": name, "image_id": image, "public": True}
             | fields
@@ -82,7 +81,6 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
     def line(
         self, *argv: str, kind: type[batch.Batch] = cluster.Upgrade
     ) -> tuple[int, str, str]:
-        """The exit code, and result and detail of the one cluster."""
         case = self
 
         class Polled(kind):  # type: ignore[valid-type,misc]
@@ -114,9 +112,7 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         self.assertEqual(
             (0, "nothing to do", "stable: 1.34.3"), self.line("--apply")
         )
-
-    def test_the_request_is_that_of_a_user(self) -> None:
-        self.line("--apply")
+        # The request is that of a user.
         [request] = self.api.request_history
         self.assertEqual(
             {"cluster_template": self.new.uuid, "max_batch_size": 1},
@@ -129,6 +125,10 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
                 request.headers["X-Auth-Token"],
             ),
         )
+        # An upgrade that failed is refused until it is repaired.
+        self.health_poll()
+        self.dbapi.update_cluster(row.id, {"status": "UPDATE_FAILED"})
+        self.assertEqual("refused", self.line("--apply")[1])
 
     def test_the_next_minor_version_takes_an_option(self) -> None:
         self.offer("next", "ubuntu-1.35")
@@ -149,16 +149,10 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         for fields in others:
             self.offer("other", "ubuntu-1.34.3", **fields)
         self.assertEqual((0, "nothing to do", "stable: 1.34.2"), self.line())
-
-    def test_the_label_of_a_template_without_image_version_counts(
-        self,
-    ) -> None:
-        self.new.destroy()
+        # The label of a template without image version counts.
         tagged = {"upgrade_channel": "stable", "kube_tag": "v1.34.3"}
         self.offer("tagged", "bare", labels=tagged)
         self.assertIn("1.34.2 to v1.34.3, template tagged", self.line()[2])
-
-    def test_a_template_without_its_image_is_named(self) -> None:
         self.offer("broken", "gone")
         error = self.assertRaises(errors.InvalidInput, self.line)
         self.assertEqual(
@@ -227,19 +221,6 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         self.assertEqual(0, self.api.call_count)
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_an_upgrade_that_failed_is_refused_until_it_is_repaired(
-        self,
-    ) -> None:
-        self.upgrade(self.new)
-        self.settle()
-        self.health_poll()
-        for status, result in (
-            ("UPDATE_FAILED", "refused"),
-            ("UPDATE_COMPLETE", "nothing to do"),
-        ):
-            self.dbapi.update_cluster(self.row().id, {"status": status})
-            self.assertEqual(result, self.line("--apply")[1])
-
     def test_a_refusal_of_the_api_fails_with_its_text(self) -> None:
         with self.busy():
             self.assertEqual(
@@ -284,13 +265,11 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
         self.err = io.StringIO()
 
     def fail_upgrade(self) -> None:
-        """An upgrade that helm refuses for good."""
         self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.poll()
 
     def rollback(self, *argv: str) -> list[dict[str, Any]]:
-        """The rows that the command prints."""
         code, lines = command_case.run_json(
             cluster.Rollback, *argv, err=self.err
         )

@@ -70,7 +70,6 @@ class DescribeDeletionTest(described.DescribeTestCase):
     def infrastructure(
         self, status: dict[str, Any], **spec: dict[str, Any] | str
     ) -> None:
-        """The OpenStackCluster."""
         key = (kinds.OPENSTACK_CLUSTER, base.NAMESPACE, base.RELEASE)
         self.server.patch(*key, {"spec": spec})
         self.server.set_status(*key, status)
@@ -78,7 +77,6 @@ class DescribeDeletionTest(described.DescribeTestCase):
     def openstack_server(
         self, name: str, spec: dict[str, Any], status: dict[str, Any]
     ) -> None:
-        """An OpenStackServer."""
         meta = {
             "name": name,
             "namespace": base.NAMESPACE,
@@ -111,7 +109,6 @@ class DescribeDeletionTest(described.DescribeTestCase):
         )
 
     def listed(self) -> list[str]:
-        """The lines below "OpenStack"."""
         self.out.seek(0)
         self.out.truncate()
         self.assertEqual(1, self.describe())

@@ -40,7 +40,6 @@ class FromOldVersionTest(test_driver_legacy.LegacyTestCase):
         return {}
 
     def set_chart(self, version: str) -> None:
-        """Write the operator's option into a configuration file."""
         option = f"default_helm_chart_version = {version}" if version else ""
         self.file.write_text(f"[capi_helm]\n{option}\n")
         conf.CONF(["--config-file", str(self.file)], project="magnum")

@@ -40,7 +40,6 @@ class KubeconfigTest(base.FlowTestCase):
         self.out, self.err = io.StringIO(), io.StringIO()
 
     def store(self, text: str) -> None:
-        """What Cluster API keeps."""
         self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
         value = base64.b64encode(text.encode()).decode()
         meta = {"name": NAME, "namespace": base.NAMESPACE}
@@ -49,19 +48,16 @@ class KubeconfigTest(base.FlowTestCase):
         )
 
     def take(self) -> None:
-        """Run the command."""
         command_case.run(
             kubeconfig.Kubeconfig, "web", out=self.out, err=self.err
         )
 
     def refused(self) -> str:
-        """Why it is not given out."""
         error = self.assertRaises(errors.CapiHelmError, self.take)
         self.assertEqual("", self.out.getvalue())
         return str(error)
 
     def audit(self, became: str) -> str:
-        """The line of the log."""
         who = commands.operator("kubeconfig")
         return f"INFO audit: cluster {self.uuid}: {became}: {who}"
 

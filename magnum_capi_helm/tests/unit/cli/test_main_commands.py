@@ -25,7 +25,6 @@ _NO_FILES = (
 
 class CommandsTest(command_case.CommandCase):
     def program(self, *words: str) -> int:
-        """Run the program; the exit code."""
         app = entry_points.application()
         app.stdout, app.stderr = self.out, self.err
         return int(app.run(list(words)))
@@ -58,6 +57,10 @@ class CommandsTest(command_case.CommandCase):
         self.assertEqual(permissions.manifest(), self.out.getvalue())
         self.assertEqual(_NO_FILES, self.err.getvalue())
         self.assertEqual([], self.plane.management.requests)
+        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
+        self.out.truncate(self.out.seek(0))
+        self.run_command(management_cluster.Permissions)
+        self.assertEqual(permissions.manifest(["east"]), self.printed())
 
     def test_a_configuration_file_that_is_missing_is_named(self) -> None:
         self.assertEqual(1, self.program("--config-file", "/gone", "list"))
@@ -90,11 +93,6 @@ class CommandsTest(command_case.CommandCase):
         words = ["--config-file", "/gone", "list", "--no-such"]
         ended = self.assertRaises(SystemExit, self.program, *words)
         self.assertEqual(2, ended.code)
-
-    def test_permissions_are_printed_for_the_configured_prefix(self) -> None:
-        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
-        self.run_command(management_cluster.Permissions)
-        self.assertEqual(permissions.manifest(["east"]), self.printed())
 
     def test_permissions_are_printed_for_namespaces_that_exist(self) -> None:
         self.run_command(

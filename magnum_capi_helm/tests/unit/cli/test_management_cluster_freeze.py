@@ -26,8 +26,6 @@ class Freeze(management_cluster.Freeze):
 
 
 class CommandsTest(base.FlowTestCase):
-    """On one management cluster."""
-
     def setUp(self) -> None:
         super().setUp()
         self.err = io.StringIO()
@@ -39,7 +37,6 @@ class CommandsTest(base.FlowTestCase):
     def run_command(
         self, kind: type, *argv: str
     ) -> tuple[int, list[dict[str, Any]]]:
-        """Exit code, and the lines that are printed."""
         return command_case.run_json(kind, *argv, err=self.err)
 
     def frozen(self) -> bool:
@@ -129,7 +126,6 @@ class CommandsTest(base.FlowTestCase):
         )
 
     def audited(self) -> list[str]:
-        """What the log has of who did what."""
         lines = self.log.output.splitlines()
         return [
             each.partition("audit: ")[2] for each in lines if "audit: " in each

@@ -31,7 +31,6 @@ SECRET = names.kubeconfig(base.RELEASE)
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of the command."""
     out, err = io.StringIO(), io.StringIO()
     code = command_case.run(metrics.Metrics, *argv, out=out, err=err)
     return code, out.getvalue(), err.getvalue()
@@ -48,8 +47,6 @@ def printed() -> promtool.Found:
 
 
 class MetricsTestCase(base.FlowTestCase):
-    """One management cluster, and a cluster that is complete."""
-
     def setUp(self) -> None:
         super().setUp()
         self.complete()
@@ -221,8 +218,6 @@ class MetricsTest(MetricsTestCase):
 
 
 class MetricsOfSeveralTest(placing.LocationTestCase):
-    """Two management clusters, and a cluster on b."""
-
     def test_each_is_named_and_one_that_is_down_too(self) -> None:
         self.made()
         self.stop("a")
@@ -240,7 +235,6 @@ class MetricsOfSeveralTest(placing.LocationTestCase):
 
 
 def kubeconfig(document: Any) -> dict[str, Any]:
-    """The Secret that Cluster API makes."""
     text = json.dumps(document).encode()
     return {
         "metadata": {"name": SECRET, "namespace": base.NAMESPACE},

@@ -17,13 +17,149 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import plane
-from magnum_capi_helm.tests.unit.cli import four_clusters
 from magnum_capi_helm.tests.unit.lifecycle import base as flows
 from magnum_capi_helm.tests.unit.metrics import promtool
 
-SHOP = four_clusters.SHOP
-LOST = four_clusters.LOST
-DEPLOYED = four_clusters.DEPLOYED
+SHOP = ("magnum-p1", "shop-111111111111")
+DB = ("magnum-p1", "db-222222222222")
+NEW = ("magnum-p2", "")
+LOST = ("magnum-p2", "old-333333333333")
+
+ROWS = (
+    inventory.Row(
+        name="shop",
+        uuid="u-1",
+        project="p1",
+        status="CREATE_COMPLETE",
+        version="v1.34.2",
+        scope=SHOP,
+        fingerprint="f",
+        identity="i-a",
+        changed=1000.0,
+        refused=False,
+    ),
+    inventory.Row(
+        name='d"b',
+        uuid="u-2",
+        project="p1",
+        status="UPDATE_FAILED",
+        version="",
+        scope=DB,
+        fingerprint="f",
+        identity="i-b",
+        changed=900.5,
+        refused=True,
+    ),
+    *(
+        inventory.Row(
+            name=name,
+            uuid=uuid,
+            project="p2",
+            status="CREATE_IN_PROGRESS",
+            version="",
+            scope=NEW,
+            fingerprint="",
+            changed=changed,
+        )
+        for name, uuid, changed in (
+            ("new", "u-3", 2000.0),
+            ("newer", "u-4", 2100.0),
+        )
+    ),
+)
+DEPLOYED = inventory.ReleaseObjects(
+    cluster={
+        "metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}
+    },
+    newest=view.Revision(1, "deployed"),
+)
+PLANES = (
+    inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED, LOST: DEPLOYED}),
+    inventory.ManagementCluster("b", "", error="no answer"),
+)
+#: Samples of the objects on the first management cluster.
+OBJECTS: tuple[metrics_sources.Sample, ...] = (
+    (metrics.READ, 0.0, ("a", "addons")),
+    (metrics.READ, 1.0, ("a", "leases")),
+    (metrics.ADDONS, 2.0, ("u-1", "Deployed")),
+    (metrics.ADDONS, 1.0, ("u-1", "Failed")),
+    (metrics.CERTIFICATE, 9000.0, ("u-1", "ca")),
+    (metrics.CERTIFICATE, 4000.0, ("u-1", "control-plane")),
+    (metrics.LEASE, 2990.0, ("a", *SHOP, "u-1")),
+    (metrics.LEASE, 0.0, ("a", *LOST, "")),
+)
+
+#: Without the lines of help.
+TEXT = """\
+# TYPE magnum_capi_helm_management_cluster_up gauge
+magnum_capi_helm_management_cluster_up{management_cluster="a"} 1.0
+magnum_capi_helm_management_cluster_up{management_cluster="b"} 0.0
+# TYPE magnum_capi_helm_read_success gauge
+magnum_capi_helm_read_success{management_cluster="a",part="releases"} 1.0
+magnum_capi_helm_read_success{management_cluster="b",part="releases"} 0.0
+magnum_capi_helm_read_success{management_cluster="a",part="addons"} 0.0
+magnum_capi_helm_read_success{management_cluster="a",part="leases"} 1.0
+# TYPE magnum_capi_helm_clusters gauge
+magnum_capi_helm_clusters{status="CREATE_IN_PROGRESS"} 2.0
+magnum_capi_helm_clusters{status="CREATE_COMPLETE"} 1.0
+magnum_capi_helm_clusters{status="CREATE_FAILED"} 0.0
+magnum_capi_helm_clusters{status="UPDATE_IN_PROGRESS"} 0.0
+magnum_capi_helm_clusters{status="UPDATE_COMPLETE"} 0.0
+magnum_capi_helm_clusters{status="UPDATE_FAILED"} 1.0
+magnum_capi_helm_clusters{status="DELETE_IN_PROGRESS"} 0.0
+magnum_capi_helm_clusters{status="DELETE_COMPLETE"} 0.0
+magnum_capi_helm_clusters{status="DELETE_FAILED"} 0.0
+# TYPE magnum_capi_helm_clusters_oldest_timestamp_seconds gauge
+magnum_capi_helm_clusters_oldest_timestamp_seconds\
+{status="CREATE_IN_PROGRESS"} 2000.0
+magnum_capi_helm_clusters_oldest_timestamp_seconds\
+{status="CREATE_COMPLETE"} 1000.0
+magnum_capi_helm_clusters_oldest_timestamp_seconds\
+{status="UPDATE_FAILED"} 900.5
+# TYPE magnum_capi_helm_cluster_info gauge
+magnum_capi_helm_cluster_info{chart="0.27.0",management_cluster="a",\
+name="shop",project_id="p1",release="shop-111111111111",uuid="u-1",\
+version="v1.34.2"} 1.0
+magnum_capi_helm_cluster_info{chart="",management_cluster="b",\
+name="d\\"b",project_id="p1",release="db-222222222222",uuid="u-2",\
+version=""} 1.0
+magnum_capi_helm_cluster_info{chart="",management_cluster="",\
+name="new",project_id="p2",release="",uuid="u-3",version=""} 1.0
+magnum_capi_helm_cluster_info{chart="",management_cluster="",\
+name="newer",project_id="p2",release="",uuid="u-4",version=""} 1.0
+# TYPE magnum_capi_helm_cluster_status_timestamp_seconds gauge
+magnum_capi_helm_cluster_status_timestamp_seconds\
+{status="CREATE_COMPLETE",uuid="u-1"} 1000.0
+magnum_capi_helm_cluster_status_timestamp_seconds\
+{status="UPDATE_FAILED",uuid="u-2"} 900.5
+magnum_capi_helm_cluster_status_timestamp_seconds\
+{status="CREATE_IN_PROGRESS",uuid="u-3"} 2000.0
+magnum_capi_helm_cluster_status_timestamp_seconds\
+{status="CREATE_IN_PROGRESS",uuid="u-4"} 2100.0
+# TYPE magnum_capi_helm_cluster_state gauge
+magnum_capi_helm_cluster_state{state="ok",uuid="u-1"} 1.0
+magnum_capi_helm_cluster_state{state="unreachable",uuid="u-2"} 1.0
+magnum_capi_helm_cluster_state{state="ok",uuid="u-3"} 1.0
+magnum_capi_helm_cluster_state{state="ok",uuid="u-4"} 1.0
+# TYPE magnum_capi_helm_orphans gauge
+magnum_capi_helm_orphans{management_cluster="a"} 1.0
+# TYPE magnum_capi_helm_cluster_addons gauge
+magnum_capi_helm_cluster_addons{phase="Deployed",uuid="u-1"} 2.0
+magnum_capi_helm_cluster_addons{phase="Failed",uuid="u-1"} 1.0
+# TYPE magnum_capi_helm_cluster_certificate_expiry_timestamp_seconds gauge
+magnum_capi_helm_cluster_certificate_expiry_timestamp_seconds\
+{certificate="ca",uuid="u-1"} 9000.0
+magnum_capi_helm_cluster_certificate_expiry_timestamp_seconds\
+{certificate="control-plane",uuid="u-1"} 4000.0
+# TYPE magnum_capi_helm_cluster_credential_refused gauge
+magnum_capi_helm_cluster_credential_refused{uuid="u-1"} 0.0
+magnum_capi_helm_cluster_credential_refused{uuid="u-2"} 1.0
+# TYPE magnum_capi_helm_lease_renewed_timestamp_seconds gauge
+magnum_capi_helm_lease_renewed_timestamp_seconds{management_cluster="a",\
+namespace="magnum-p1",release="shop-111111111111",uuid="u-1"} 2990.0
+magnum_capi_helm_lease_renewed_timestamp_seconds{management_cluster="a",\
+namespace="magnum-p2",release="old-333333333333",uuid=""} 0.0
+"""
 
 
 def text(
@@ -31,24 +167,19 @@ def text(
     planes: tuple[inventory.ManagementCluster, ...],
     *objects: metrics_sources.Sample,
 ) -> str:
-    """The text for rows and planes, compared as the command does."""
     lines = inventory.compare(rows, planes, "magnum")
     samples = metrics_sources.samples_of(rows, lines, planes)
     return metrics.text(metrics_sources.Samples([*samples, *objects]))
 
 
 class TextTest(base.BaseTestCase):
-    """Four clusters, one management cluster that answers, one that is not."""
-
     maxDiff = None
 
     def test_prometheus_understands_the_text_of_every_metric(self) -> None:
-        whole = text(
-            four_clusters.ROWS, four_clusters.PLANES, *four_clusters.OBJECTS
-        )
+        whole = text(ROWS, PLANES, *OBJECTS)
         lines = whole.splitlines(keepends=True)
         helpless = [each for each in lines if not each.startswith("# HELP")]
-        self.assertEqual(four_clusters.TEXT, "".join(helpless))
+        self.assertEqual(TEXT, "".join(helpless))
         found = promtool.parsed(whole)
         self.assertEqual([each.name for each in metrics.OF_CLOUD], list(found))
         self.assertEqual(
@@ -71,7 +202,7 @@ class TextTest(base.BaseTestCase):
             inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED}),
             inventory.ManagementCluster("b", "i-b", {SHOP: DEPLOYED}),
         )
-        rows = four_clusters.ROWS[:1]
+        rows = ROWS[:1]
         found = promtool.parsed(text(rows, planes))
         self.assertEqual(
             [
@@ -99,7 +230,7 @@ class TextTest(base.BaseTestCase):
             ({"error": "no"}, "unreachable"),
         ):
             where = inventory.ManagementCluster("a", "i-a", **fields)  # type: ignore[arg-type]
-            found = promtool.parsed(text(four_clusters.ROWS[:1], (where,)))
+            found = promtool.parsed(text(ROWS[:1], (where,)))
             self.assertEqual(
                 [
                     "magnum_capi_helm_cluster_state"
@@ -141,7 +272,6 @@ class ObjectsTest(base.BaseTestCase):
         label: str,
         **content: Any,
     ) -> None:
-        """Create an object whose label has the release of a scope."""
         labels = {label: scope[1], view.CONTROL_PLANE_LABEL: ""}
         metadata = {"namespace": scope[0], "name": name, "labels": labels}
         self.plane.server.create(kind, {"metadata": metadata, **content})

@@ -70,8 +70,6 @@ WRONG_FILES = {
 
 
 class ValuesTest(base.DbTestCase):
-    """The command as an operator runs it, on a cloud of fakes."""
-
     def setUp(self) -> None:
         super().setUp()
         flows.configure(self)
@@ -91,7 +89,6 @@ class ValuesTest(base.DbTestCase):
             self.useFixture(fixtures.MockPatchObject(target, name, value))
 
     def printed(self, *argv: str) -> str:
-        """What the command prints."""
         app = main.Application()
         app.stdout = io.StringIO()
         command = preview.Values(app, None)

@@ -19,7 +19,6 @@ _GONE = "/gone.pem: No such file or directory"
 
 class LoginTest(base.BaseTestCase):
     def said(self, **options: object) -> str:
-        """What is said of the options; empty: nothing."""
         for name, value in options.items():
             conf.CONF.set_override(name, value, "keystone_auth")
         try:

@@ -36,7 +36,6 @@ class OtherProjectTestCase(base.FlowTestCase):
         self.nova.projects = {_TOKEN: _PROJECT}
 
     def log_in_elsewhere(self) -> None:
-        """Requests from now on are an administrator's."""
         self.context = magnum_context.RequestContext(
             auth_token=_TOKEN,
             auth_token_info=openstack.token_info(
@@ -49,7 +48,6 @@ class OtherProjectTestCase(base.FlowTestCase):
         )
 
     def projects(self) -> dict[str, str]:
-        """Return name -> project of all server groups."""
         groups = self.nova.groups.values()
         prefix = f"{base.RELEASE}-"
         return {
@@ -68,8 +66,6 @@ class OtherProjectTestCase(base.FlowTestCase):
 
 
 class UpgradeTest(OtherProjectTestCase, upgrading.UpgradeTestCase):
-    """``coe cluster upgrade``."""
-
     def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
         """An image is private to the administrator's project."""
         cloud = super().catalogue(session)
@@ -78,7 +74,6 @@ class UpgradeTest(OtherProjectTestCase, upgrading.UpgradeTestCase):
         return cloud
 
     def newer(self, **fields: Any) -> Any:
-        """A template with another version, and server groups."""
         fields = {"image_id": "ubuntu-1.35", "labels": _POLICIES, **fields}
         return self.template(**fields)
 
@@ -125,13 +120,6 @@ class UpgradeTest(OtherProjectTestCase, upgrading.UpgradeTestCase):
 
 
 class NodegroupTest(OtherProjectTestCase, base.NodegroupTestCase):
-    """``coe nodegroup create``."""
-
-    def test_its_server_group_is_the_tenants(self) -> None:
-        self.log_in_elsewhere()
-        self.add("gpu", labels=_POLICIES)
-        self.assertEqual({"gpu": openstack.PROJECT}, self.projects())
-
     def test_a_recorded_project_is_never_replaced(self) -> None:
         self.add("gpu", labels=_POLICIES)
         name = names.server_groups(base.RELEASE)
@@ -152,13 +140,10 @@ class NodegroupTest(OtherProjectTestCase, base.NodegroupTestCase):
 
 
 class QuotaTest(OtherProjectTestCase):
-    """``[capi_helm] quota_check = refuse``."""
-
     by_http = True
     SERVICES: ClassVar[tuple[str, ...]] = ("/limits", "/quotas/")
 
     def asked(self) -> set[tuple[str, bool]]:
-        """Return what was asked for, and whether with the admin's token."""
         return {
             (
                 request.path.split("/quotas/")[-1],

@@ -18,8 +18,6 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class RotationTestCase(base.FlowTestCase):
-    """A cluster that is complete, and Keystone over HTTP."""
-
     keypairs: dict[tuple[str, str], str] | None = None
 
     def setUp(self) -> None:
@@ -53,7 +51,6 @@ class RotationTestCase(base.FlowTestCase):
         self.server.patch(*key, fields)
 
     def in_use(self) -> str:
-        """Return the id of the credential in use."""
         clouds = yaml.safe_load(
             base64.b64decode(self.secret()["data"]["clouds.yaml"])
         )
@@ -61,7 +58,6 @@ class RotationTestCase(base.FlowTestCase):
         return str(auth["application_credential_id"])
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return the credentials that the Secret lists."""
         annotations = self.secret()["metadata"]["annotations"]
         found: list[dict[str, Any]] = json.loads(
             annotations[credential_secret.ANNOTATION]
@@ -69,7 +65,6 @@ class RotationTestCase(base.FlowTestCase):
         return found
 
     def owners(self) -> dict[str, str]:
-        """Return the user of each credential in Keystone, by id."""
         return {
             key: each["user_id"]
             for key, each in self.openstack.credentials.items()

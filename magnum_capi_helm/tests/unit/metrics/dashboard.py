@@ -23,7 +23,6 @@ _LEGEND = re.compile(r"\{\{(\w+)\}\}")
 
 
 def content() -> dict[str, Any]:
-    """Return the dashboard."""
     result: dict[str, Any] = json.loads(PATH.read_text())
     return result
 

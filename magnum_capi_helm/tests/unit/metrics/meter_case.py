@@ -35,16 +35,13 @@ class MeterCase(base.BaseTestCase):
         self.meter = self.made(str(self.directory))
 
     def made(self, directory: str) -> metrics.Meter:
-        """A meter that writes there."""
         return metrics.Meter(directory, lambda: self.now, self.begun.append)
 
     def poll(self, name: str, seconds: float) -> None:
-        """A poll that takes so long."""
         with self.meter.measure(metrics.POLL, name):
             self.now += seconds
 
     def text(self) -> str:
-        """What there is now."""
         return metrics.text(self.meter)
 
     def outcomes(self) -> list[str]:

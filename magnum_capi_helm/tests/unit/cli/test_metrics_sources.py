@@ -229,7 +229,7 @@ class TextTest(base.BaseTestCase):
             ({}, "absent"),
             ({"error": "no"}, "unreachable"),
         ):
-            where = inventory.ManagementCluster("a", "i-a", **fields)  # type: ignore[arg-type]
+            where = inventory.ManagementCluster("a", "i-a", **fields)
             found = promtool.parsed(text(ROWS[:1], (where,)))
             self.assertEqual(
                 [

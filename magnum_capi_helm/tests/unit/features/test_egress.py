@@ -152,7 +152,13 @@ class CheckTest(base.BaseTestCase):
     ) -> None:
         for name in ("http", "https"):
             for url in self.ACCEPTED:
-                egress.TOPIC.check(_cluster(cluster_spec.Proxy(**{name: url})))
+                egress.TOPIC.check(
+                    _cluster(
+                        dataclasses.replace(
+                            cluster_spec.Proxy(), **{name: url}
+                        )
+                    )
+                )
             for url in self.REFUSED:
                 self.assertEqual(
                     f"{name}_proxy of the template: give a URL, with special "
@@ -160,7 +166,11 @@ class CheckTest(base.BaseTestCase):
                     "http://proxy.example.org:3128",
                     specs.refusal(
                         egress.TOPIC.check,
-                        _cluster(cluster_spec.Proxy(**{name: url})),
+                        _cluster(
+                            dataclasses.replace(
+                                cluster_spec.Proxy(), **{name: url}
+                            )
+                        ),
                     ),
                 )
         self.assertNotIn("p%40ss", repr(_cluster(PROXY)))

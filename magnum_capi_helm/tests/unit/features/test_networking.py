@@ -36,8 +36,8 @@ class NetworksTest(base.BaseTestCase):
                 {"networkFilter": network, "subnetFilter": subnet},
             ),
         ):
-            given = cluster_spec.Network(
-                dns_nameservers=("192.0.2.1",), **fields
+            given = dataclasses.replace(
+                cluster_spec.Network(dns_nameservers=("192.0.2.1",)), **fields
             )
             self.assertEqual(
                 {"internalNetwork": internal}, self._networking(given)

@@ -151,28 +151,17 @@ class CheckTest(base.BaseTestCase):
         self,
     ) -> None:
         for name in ("http", "https"):
-            for url in self.ACCEPTED:
-                egress.TOPIC.check(
-                    _cluster(
-                        dataclasses.replace(
-                            cluster_spec.Proxy(), **{name: url}
-                        )
-                    )
+            for url in (*self.ACCEPTED, *self.REFUSED):
+                fields: dict[str, Any] = {name: url}
+                found = specs.refusal(
+                    egress.TOPIC.check, _cluster(cluster_spec.Proxy(**fields))
                 )
-            for url in self.REFUSED:
-                self.assertEqual(
+                wrong = (
                     f"{name}_proxy of the template: give a URL, with special "
                     "characters of a password as %XX. An example is "
-                    "http://proxy.example.org:3128",
-                    specs.refusal(
-                        egress.TOPIC.check,
-                        _cluster(
-                            dataclasses.replace(
-                                cluster_spec.Proxy(), **{name: url}
-                            )
-                        ),
-                    ),
+                    "http://proxy.example.org:3128"
                 )
+                self.assertEqual(wrong if url in self.REFUSED else "", found)
         self.assertNotIn("p%40ss", repr(_cluster(PROXY)))
 
     def test_invalid_exceptions_are_refused(self) -> None:

@@ -28,16 +28,17 @@ class NetworksTest(base.BaseTestCase):
 
     def test_a_given_network_gets_neither_cidr_nor_name_servers(self) -> None:
         network, subnet = {"id": "net"}, {"id": "sub"}
-        for fields, internal in (
+        rows: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
             ({"fixed_id": "net"}, {"networkFilter": network}),
             ({"fixed_subnet_id": "sub"}, {"subnetFilter": subnet}),
             (
                 {"fixed_id": "net", "fixed_subnet_id": "sub"},
                 {"networkFilter": network, "subnetFilter": subnet},
             ),
-        ):
-            given = dataclasses.replace(
-                cluster_spec.Network(dns_nameservers=("192.0.2.1",)), **fields
+        )
+        for fields, internal in rows:
+            given = cluster_spec.Network(
+                dns_nameservers=("192.0.2.1",), **fields
             )
             self.assertEqual(
                 {"internalNetwork": internal}, self._networking(given)

@@ -39,7 +39,6 @@ def hours(number: float) -> str:
 
 
 def _memory_files() -> int:
-    """How many this process has open."""
     found = 0
     for each in pathlib.Path("/proc/self/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -56,7 +55,6 @@ class _Plugin(server.ServerTest):
         self.gives(token="token-NUMBER")
 
     def gives(self, **status: str) -> None:
-        """What the plugin writes when it is run."""
         answer = {"apiVersion": V1, "kind": "ExecCredential", "status": status}
         (self.home / "answer").write_text(json.dumps(answer))
 
@@ -88,20 +86,23 @@ class PluginTest(_Plugin):
                 self.ask(connected)
             self.assertEqual(runs, self.runs, end)
 
-    def test_a_plugin_does_not_run_before_the_first_request(self) -> None:
-        self.with_plugin()
-        self.assertEqual(0, self.runs)
-
-    def test_a_refused_credential_is_replaced_and_the_request_repeated(
-        self,
-    ) -> None:
+    def test_a_refused_credential_is_replaced_and_tried_again(self) -> None:
         connected = self.with_plugin()
+        self.assertEqual(0, self.runs, "before the first request")
         self.ask(connected)
         self.server.says(401)
         self.assertEqual(200, self.ask(connected))
         self.assertEqual(
             ["Bearer token-1", "Bearer token-1", "Bearer token-2"],
             self.tokens,
+        )
+        self.assertEqual(
+            {
+                "apiVersion": V1,
+                "kind": "ExecCredential",
+                "spec": {"interactive": False},
+            },
+            json.loads((self.home / "asked").read_text()),
         )
 
     def test_a_write_is_repeated_with_its_body(self) -> None:
@@ -130,17 +131,6 @@ class PluginTest(_Plugin):
         self.server.says(401)
         self.assertEqual(401, self.ask(self.with_plugin()))
         self.assertEqual(2, self.runs)
-
-    def test_a_plugin_gets_interactive_false(self) -> None:
-        self.ask(self.with_plugin())
-        self.assertEqual(
-            {
-                "apiVersion": V1,
-                "kind": "ExecCredential",
-                "spec": {"interactive": False},
-            },
-            json.loads((self.home / "asked").read_text()),
-        )
 
     def test_a_plugin_gets_arguments_and_environment(self) -> None:
         self.plugin.write_text(
@@ -191,12 +181,9 @@ class FailureTest(_Plugin):
     def failure(self) -> str:
         connected = self.with_plugin()
         management = client.Client(lambda: connected)
+        target = (kinds.SECRET, "ns", "s")
         error = self.assertRaises(
-            errors.ManagementUnreachable,
-            management.get,
-            kinds.SECRET,
-            "ns",
-            "s",
+            errors.ManagementUnreachable, management.get, *target
         )
         return errors.explained(error).replace(str(self.plugin), "PLUGIN")
 
@@ -230,22 +217,17 @@ class FailureTest(_Plugin):
                 self.failure(),
             )
 
-    def test_a_failed_plugin_is_named_with_its_exit_code(self) -> None:
+    def test_a_plugin_that_fails_is_late_or_missing_is_named(self) -> None:
         (self.home / "code").write_text("3")
         self.assertIn("exec plugin PLUGIN ended with 3", self.failure())
-
-    def test_a_program_that_is_missing(self) -> None:
+        self.plugin.write_text("#!/bin/sh\nexec sleep 60\n")
+        self.patch(exec_plugin, "DEADLINE", 0.2)
+        late = "exec plugin PLUGIN took longer than 0.2 s"
+        self.assertIn(late, self.failure())
         self.plugin.unlink()
         self.assertIn(
             "exec plugin PLUGIN gave no ExecCredential (FileNotFoundError)",
             self.failure(),
-        )
-
-    def test_a_plugin_beyond_the_deadline_fails(self) -> None:
-        self.plugin.write_text("#!/bin/sh\nexec sleep 60\n")
-        self.patch(exec_plugin, "DEADLINE", 0.2)
-        self.assertIn(
-            "exec plugin PLUGIN took longer than 0.2 s", self.failure()
         )
 
     def test_a_plugin_that_a_service_cannot_run_is_refused(self) -> None:

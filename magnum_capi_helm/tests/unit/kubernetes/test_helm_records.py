@@ -50,7 +50,6 @@ BODY = {
 
 
 def packed(body: Any) -> bytes:
-    """A body as helm stores it: gzip, then base64."""
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
     return base64.b64encode(gzip.compress(text))
 
@@ -87,8 +86,10 @@ class RecordsTestCase(base.BaseTestCase):
         data = {"release": base64.b64encode(content).decode()}
         self.api.put("secrets", {"metadata": meta, "data": data})
 
-    def read(self, version: int = 3) -> helm_records.RevisionContent | None:
-        return helm_records.read(self.management, NAMESPACE, RELEASE, version)
+    def read(self, version: int = 3) -> helm_records.RevisionContent:
+        found = helm_records.read(self.management, NAMESPACE, RELEASE, version)
+        assert found is not None
+        return found
 
     def revisions(self) -> tuple[view.Revision, ...]:
         return tuple(
@@ -127,31 +128,19 @@ class RevisionsTest(RecordsTestCase):
 
     def test_records_of_another_release_are_not_ours(self) -> None:
         self.record(1, "deployed", name="demo-2")
-        self.assertEqual(
-            (),
-            self.revisions(),
-        )
+        self.assertEqual((), self.revisions())
 
 
 class ReadTest(RecordsTestCase):
     def test_a_revision_is_read_whole(self) -> None:
         self.record(3, "deployed", packed(BODY))
         found = self.read()
-        assert found is not None
+        values = {"kubernetesVersion": "1.34.2"}
         self.assertEqual(
+            (3, "deployed", "openstack-cluster", "0.27.0", values),
             (
-                3,
-                "deployed",
-                "openstack-cluster",
-                "0.27.0",
-                {"kubernetesVersion": "1.34.2"},
-            ),
-            (
-                found.version,
-                found.status,
-                found.chart_name,
-                found.chart_version,
-                found.values,
+                *(found.version, found.status, found.chart_name),
+                *(found.chart_version, found.values),
             ),
         )
         self.assertEqual(
@@ -165,23 +154,20 @@ class ReadTest(RecordsTestCase):
         self.assertEqual(frozenset(), found.names())
 
     def test_an_empty_revision_is_read(self) -> None:
-        self.record(
-            3,
-            "failed",
-            packed({**BODY, "config": None, "manifest": ""}),
-        )
-        found = self.read()
-        assert found is not None
-        self.assertEqual(({}, ()), (found.values, found.objects))
+        empty = packed({**BODY, "config": None, "manifest": ""})
+        self.record(3, "failed", empty)
+        self.assertEqual(({}, ()), (self.read().values, self.read().objects))
 
     def test_an_absent_release_is_none(self) -> None:
-        self.assertIsNone(self.read())
+        self.assertIsNone(
+            helm_records.read(self.management, NAMESPACE, RELEASE, 3)
+        )
 
     def test_a_damaged_record_says_which_and_quotes_nothing(self) -> None:
         whole = gzip.compress(json.dumps(BODY).encode(), mtime=0)
         flipped = bytearray(whole)
         flipped[10] ^= 0xFF
-        rows = {
+        rows: dict[str, Any] = {
             "empty": b"",
             "no base64": b"!",
             "not compressed": base64.b64encode(b"{}"),
@@ -192,26 +178,25 @@ class ReadTest(RecordsTestCase):
             "no YAML": packed({**BODY, "manifest": "a: [hunter2"}),
             "cut short": base64.b64encode(whole[:-20]),
             "flipped bits": base64.b64encode(bytes(flipped)),
+            "nothing": {},
+            "no data": {"data": None},
+            "no release": {"data": {}},
         }
-        wrong = {}
         for what, content in rows.items():
-            self.record(3, "deployed", content)
-            try:
-                wrong[what] = repr(self.read())
-            except errors.HelmError as error:
-                if "hunter2" in str(error) or "revision 3" not in str(error):
-                    wrong[what] = str(error)
-            except Exception as error:
-                wrong[what] = repr(error)
-        self.assertEqual({}, wrong)
-
-    def test_a_record_without_data_is_damaged(self) -> None:
-        name = f"sh.helm.release.v1.{RELEASE}.v3"
-        meta = {"name": name, "namespace": NAMESPACE}
-        damaged: list[Any] = [{}, {"data": None}, {"data": {}}]
-        for rest in damaged:
-            self.api.put("secrets", {"metadata": dict(meta), **rest})
-            self.assertRaises(errors.HelmError, self.read)
+            number = "None of release None"
+            if isinstance(content, bytes):
+                number = f"3 of release {RELEASE}"
+                self.record(3, "deployed", content)
+            else:
+                meta = {"name": f"sh.helm.release.v1.{RELEASE}.v3"}
+                meta["namespace"] = NAMESPACE
+                self.api.put("secrets", {"metadata": meta, **content})
+            error = self.assertRaises(errors.HelmError, self.read)
+            self.assertRegex(
+                str(error),
+                rf"^revision {number} can't be read: \w+$",
+                what,
+            )
 
 
 class GiveUpTest(RecordsTestCase):
@@ -230,9 +215,9 @@ class GiveUpTest(RecordsTestCase):
         )
         # helm looks into the record, and not at its label.
         found = self.read(4)
-        assert found is not None
-        self.assertEqual("failed", found.status)
-        self.assertEqual(BODY["config"], found.values)
+        self.assertEqual(
+            ("failed", BODY["config"]), (found.status, found.values)
+        )
 
     def test_giving_up_an_absent_release_changes_nothing(self) -> None:
         helm_records.give_up(self.management, NAMESPACE, RELEASE, 4)
@@ -251,17 +236,9 @@ class GiveUpTest(RecordsTestCase):
 
 
 class RewriteTest(RecordsTestCase):
-    """Another manifest in the record of a revision."""
-
     NEW = MANIFEST.replace("v1alpha1", "v1alpha2")
 
-    def _release(self) -> helm_records.RevisionContent:
-        release = self.read()
-        assert release is not None
-        return release
-
     def _stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the Secret, and the record in it."""
         name = f"sh.helm.release.v1.{RELEASE}.v3"
         secret = self.api.find("secrets", NAMESPACE, name)
         assert secret is not None
@@ -269,52 +246,37 @@ class RewriteTest(RecordsTestCase):
         return secret, json.loads(gzip.decompress(base64.b64decode(text)))
 
     def test_only_manifest_and_description_are_rewritten(self) -> None:
-        self.record(3, "deployed", packed(BODY))
-        found = self._release()
-        self.assertEqual(MANIFEST, found.manifest)
-        helm_records.rewrite(self.management, found, self.NEW, "a/v1 to v2")
-        stored, body = self._stored()
-        info = {"status": "deployed", "description": "rewritten: a/v1 to v2"}
-        self.assertEqual({**BODY, "manifest": self.NEW, "info": info}, body)
-        self.assertEqual(
-            found.record["metadata"]["labels"], stored["metadata"]["labels"]
-        )
+        for before, after in (
+            ({}, "rewritten: a/v1 to v2"),
+            ({"description": "Done"}, "Done; rewritten: a/v1 to v2"),
+        ):
+            info = {"status": "deployed", **before}
+            self.record(3, "deployed", packed({**BODY, "info": info}))
+            found = self.read()
+            self.assertEqual(MANIFEST, found.manifest)
+            helm_records.rewrite(
+                self.management, found, self.NEW, "a/v1 to v2"
+            )
+            stored, body = self._stored()
+            info = {"status": "deployed", "description": after}
+            self.assertEqual(
+                {**BODY, "manifest": self.NEW, "info": info}, body
+            )
+            self.assertEqual(
+                found.record["metadata"]["labels"],
+                stored["metadata"]["labels"],
+            )
 
     def test_a_rewritten_record_is_marked_until_helm_writes_it(self) -> None:
         self.record(3, "deployed", packed(BODY))
-        self.assertFalse(self._release().rewritten)
-        helm_records.rewrite(self.management, self._release(), self.NEW, "so")
-        self.assertTrue(self._release().rewritten)
+        self.assertFalse(self.read().rewritten)
+        helm_records.rewrite(self.management, self.read(), self.NEW, "so")
+        self.assertTrue(self.read().rewritten)
         self.record(3, "superseded", packed(BODY))
-        self.assertFalse(self._release().rewritten)
+        self.assertFalse(self.read().rewritten)
 
     def test_a_record_that_was_written_meanwhile_is_a_conflict(self) -> None:
         self.record(3, "deployed", packed(BODY))
-        found = self._release()
+        old = (self.management, self.read(), self.NEW, "so")
         self.record(3, "uninstalling", packed(BODY))
-        self.assertRaises(
-            errors.Conflict,
-            helm_records.rewrite,
-            self.management,
-            found,
-            self.NEW,
-            "so",
-        )
-
-    def test_the_description_of_helm_stays(self) -> None:
-        info = {"status": "deployed", "description": "Upgrade complete"}
-        self.record(3, "deployed", packed({**BODY, "info": info}))
-        helm_records.rewrite(self.management, self._release(), self.NEW, "so")
-        _, body = self._stored()
-        self.assertEqual(
-            "Upgrade complete; rewritten: so", body["info"]["description"]
-        )
-
-    def test_an_absent_record_is_none_and_a_damaged_one_fails(self) -> None:
-        self.assertIsNone(self.read())
-        self.record(3, "deployed", packed([]))
-        error = self.assertRaises(errors.HelmError, self._release)
-        self.assertEqual(
-            f"revision 3 of release {RELEASE} can't be read: TypeError",
-            str(error),
-        )
+        self.assertRaises(errors.Conflict, helm_records.rewrite, *old)

@@ -10,8 +10,7 @@ from magnum_capi_helm.kubernetes import kinds
 
 RENDERED: tuple[tuple[str, str, tuple[str, str, str] | None], ...] = (
     (
-        "cluster.x-k8s.io/v1beta1",
-        "MachineDeployment",
+        *("cluster.x-k8s.io/v1beta1", "MachineDeployment"),
         ("cluster.x-k8s.io", "machinedeployments", "v1beta1"),
     ),
     ("apps/v1", "Deployment", ("apps", "deployments", "v1")),
@@ -34,9 +33,7 @@ class PluralTest(base.BaseTestCase):
 
 
 class RenderedTest(base.BaseTestCase):
-    def test_a_kind_of_a_manifest_is_in_the_version_of_the_manifest(
-        self,
-    ) -> None:
+    def test_a_rendered_kind_is_in_the_version_of_its_manifest(self) -> None:
         for version, name, expected in RENDERED:
             with self.subTest(f"{version} {name}"):
                 found = kinds.rendered({"apiVersion": version, "kind": name})

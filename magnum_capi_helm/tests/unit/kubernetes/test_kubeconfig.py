@@ -4,18 +4,28 @@
 from __future__ import annotations
 
 import base64
+import gc
+import json
 import os
 import pathlib
+import signal
 import stat
+import subprocess
+import sys
+import tempfile
 import traceback
 from typing import Any
+import unittest
 
 import fixtures
 from oslotest import base
 import yaml
 
+from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.delivery import pki
+from magnum_capi_helm.tests.unit.kubernetes import server
 
 KEY = "-----BEGIN PRIVATE KEY-----hunter2"
 ENCODED = base64.b64encode(KEY.encode()).decode()
@@ -59,56 +69,41 @@ class ReadTest(_KubeconfigTest):
         )
         found["clusters"][0]["cluster"]["certificate-authority"] = "ca.pem"
         (self.home / "pki").mkdir()
-        for name in ("pki/key.pem", "cert.pem", "ca.pem"):
-            (self.home / name).write_text("")
+        key, certificate, ca = (
+            f"{self.home}/{name}"
+            for name in ("pki/key.pem", "cert.pem", "ca.pem")
+        )
+        for name in (key, certificate, ca):
+            pathlib.Path(name).write_text("")
         current = self._read(found)
         self.assertEqual(
             {
-                "client-key": f"{self.home}/pki/key.pem",
-                "client-certificate": f"{self.home}/cert.pem",
+                "client-key": key,
+                "client-certificate": certificate,
                 "tokenFile": f"{self.home}/token",
             },
             current.user,
         )
         self.assertEqual(
-            {
-                "server": "https://api",
-                "certificate-authority": f"{self.home}/ca.pem",
-            },
+            {"server": "https://api", "certificate-authority": ca},
             current.cluster,
         )
-        self.assertEqual(
-            {
-                f"{self.home}/{name}"
-                for name in ("pki/key.pem", "cert.pem", "ca.pem")
-            },
-            set(current.files),
-        )
+        self.assertEqual({key, certificate, ca}, set(current.files))
 
-    def _command(self, given: str, *, relative: bool = False) -> str:
-        """What the command of an exec plugin becomes.
-
-        :param relative: the path of the kubeconfig is
-        """
-        found = document(exec={"command": given})
-        path = self._write(yaml.safe_dump(found))
-        current = _read(os.path.relpath(path) if relative else path)
-        return str(current.user["exec"]["command"])
-
-    def test_a_plugin_is_beside_the_file_or_in_path_as_for_kubectl(
-        self,
-    ) -> None:
-        for given, expected in (
-            ("./plugin", f"{self.home}/plugin"),
-            ("bin/plugin", f"{self.home}/bin/plugin"),
-            ("/usr/bin/plugin", "/usr/bin/plugin"),
-            ("plugin", "plugin"),
+    def test_a_plugin_is_found_as_kubectl_finds_it(self) -> None:
+        for given, relative, expected in (
+            ("./plugin", False, f"{self.home}/plugin"),
+            ("bin/plugin", False, f"{self.home}/bin/plugin"),
+            ("/usr/bin/plugin", False, "/usr/bin/plugin"),
+            ("plugin", False, "plugin"),
+            # Paths are absolute where that of the kubeconfig is not.
+            ("./plugin", True, f"{self.home}/plugin"),
         ):
-            self.assertEqual(expected, self._command(given), given)
-
-    def test_paths_are_absolute_where_that_of_the_file_is_not(self) -> None:
-        found = self._command("./plugin", relative=True)
-        self.assertEqual(f"{self.home}/plugin", os.path.normpath(found))
+            found = document(exec={"command": given})
+            path = self._write(yaml.safe_dump(found))
+            current = _read(os.path.relpath(path) if relative else path)
+            command = str(current.user["exec"]["command"])
+            self.assertEqual(expected, os.path.normpath(command), given)
 
     def test_a_missing_file_says_which_option_to_set(self) -> None:
         error = self.assertRaises(
@@ -122,19 +117,11 @@ class ReadTest(_KubeconfigTest):
 
     def test_a_file_that_is_no_kubeconfig_is_refused(self) -> None:
         for text in (
-            "",
-            "[]",
-            "text",
-            "a: b",
-            "clusters: []",
-            "clusters: c",
-            "clusters: [c]\nusers: []",
-            "clusters: []\nusers: [null]",
+            *("", "[]", "text", "a: b", "clusters: []", "clusters: c"),
+            *("clusters: [c]\nusers: []", "clusters: []\nusers: [null]"),
             "expires: 2026-02-30",
         ):
             self.assertRaises(errors.NotConfigured, _read, self._write(text))
-
-    def test_a_directory_or_binary_file_is_refused(self) -> None:
         self.assertRaises(errors.NotConfigured, _read, str(self.home))
         binary = self.home / "binary"
         binary.write_bytes(b"\xff\xfe\x00")
@@ -206,9 +193,6 @@ class InlineTest(_KubeconfigTest):
         self.assertEqual((), current.files)
         self.assertEqual(["kubeconfig"], os.listdir(self.home))
 
-    def test_tokens_stay_tokens(self) -> None:
-        self.assertEqual({"token": "t"}, self.read(document(token="t")).user)
-
     def test_data_that_is_no_base64_names_the_key_alone(self) -> None:
         error = self.assertRaises(
             errors.NotConfigured,
@@ -224,3 +208,178 @@ class AdministratorTest(base.BaseTestCase):
     def test_the_key_is_in_no_text(self) -> None:
         admin = kubeconfig.Administrator("ca", "certificate", KEY, 1.0, 2.0)
         self.assertNotIn("hunter2", repr(admin))
+
+
+_CA = "certificate-authority"
+
+
+class CurrentTest(server.ServerTest):
+    def said(self, **changes: Any) -> str:
+        """What is said of a kubeconfig, without its path; empty: nothing."""
+        try:
+            self.connect(**changes).expiries()
+        except errors.NotConfigured as error:
+            said = str(error)
+            self.assertIn(f"the kubeconfig {self.home}/kubeconfig: ", said)
+            return said.partition(": ")[2].replace(str(self.home), "HERE")
+        return ""
+
+    def test_an_unreadable_file_is_named_with_its_field(self) -> None:
+        (self.home / "empty").write_text("")
+        gone = "No such file or directory"
+        user = {"client-certificate": "empty", "client-key": "/gone/key"}
+        rows: list[tuple[dict[str, Any], str]] = [
+            ({_CA: "ca.pem"}, f"{_CA} HERE/ca.pem: {gone}"),
+            ({_CA: "."}, f"{_CA} HERE: Is a directory"),
+            (
+                {"user": {"client-certificate": "a.crt"}},
+                f"client-certificate HERE/a.crt: {gone}",
+            ),
+            ({"user": user}, f"client-key /gone/key: {gone}"),
+            ({"user": {"tokenFile": "t"}}, f"tokenFile HERE/t: {gone}"),
+            ({"user": {"tokenFile": "empty"}}, ""),
+            # What is inline is taken in the place of the file.
+            ({_CA: "ca.pem", f"{_CA}-data": "Y2E="}, ""),
+        ]
+        for changes, expected in rows:
+            with self.subTest(str(changes)):
+                self.assertEqual(expected, self.said(**changes))
+
+    def test_a_server_that_is_no_url_is_named_and_not_shown(self) -> None:
+        wrong = (
+            "its cluster's server is no URL: give one such as "
+            "https://api.example.org:6443"
+        )
+        for url, expected in (
+            ("api.example.org:6443", wrong),
+            ("10.0.0.1", wrong),
+            ("ftp://api.example.org", wrong),
+            ("https://", wrong),
+            ("https://[::1", wrong),
+            ("https://user:canary@api:99999", wrong),
+            ("https://api:port", wrong),
+            ("https://[::1]:6443", ""),
+            ("http://api.example.org", ""),
+            ("https://api.example.org:6443/k8s/clusters/c-1", ""),
+        ):
+            with self.subTest(url):
+                self.assertEqual(expected, self.said(server=url))
+
+    def test_a_token_file_may_come_after_the_connection(self) -> None:
+        path = self.kubeconfig(user={"tokenFile": "token"})
+        connected = connection.Connection(path, server.PATIENT)
+        (self.home / "token").write_text("t")
+        self.assertEqual((), connected.expiries())
+
+    def test_files_of_other_contexts_may_be_missing(self) -> None:
+        found = document(token="t")
+        gone = {"server": "d", _CA: "/gone/ca.pem"}
+        found["clusters"].append({"name": "d", "cluster": gone})
+        key = {"client-key": "/gone/key"}
+        found["users"].append({"name": "v", "user": key})
+        other = {"cluster": "d", "user": "v"}
+        found["contexts"].insert(0, {"name": "y", "context": other})
+        path = self.home / "kubeconfig"
+        path.write_text(yaml.safe_dump(found))
+        connected = connection.Connection(str(path), server.PATIENT)
+        self.assertEqual("https://api", connected.server)
+        self.assertEqual((), connected.expiries())
+
+
+_KILLED = """
+import os, signal
+from magnum_capi_helm.kubernetes import kubeconfig
+files = kubeconfig.MemoryFiles()
+print(open(files.write("key", b"hunter2")).read(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class FilesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.files = kubeconfig.MemoryFiles()
+
+    def test_a_file_has_its_content_and_its_owner(self) -> None:
+        path = self.files.write("key", b"hunter2")
+        self.assertEqual("hunter2", pathlib.Path(path).read_text())
+        self.assertEqual(0o100600, os.stat(path).st_mode)
+        self.assertNotIn("key", path)
+
+    def test_children_do_not_inherit_it(self) -> None:
+        path = self.files.write("key", b"hunter2")
+        number = int(path.rpartition("/")[2])
+        self.assertFalse(os.get_inheritable(number))
+        child = [sys.executable, "-c", f"import os; os.fstat({number})"]
+        done = subprocess.run(
+            child, close_fds=False, capture_output=True, check=False
+        )
+        self.assertIn(b"Bad file descriptor", done.stderr)
+
+    def test_a_file_goes_when_forgotten_or_with_its_owner(self) -> None:
+        paths = [self.files.write("key", b"") for _ in range(3)]
+        self.files.forget([paths[0], "/etc/passwd", "/proc/self/fd/1"])
+        self.assertEqual(
+            [False, True, True], [os.path.exists(each) for each in paths]
+        )
+        os.fstat(1)
+        del self.files
+        gc.collect()
+        self.assertEqual([], [each for each in paths if os.path.exists(each)])
+
+    def test_a_killed_process_leaves_none(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [sys.executable, "-c", _KILLED],
+                env={**os.environ, "TMPDIR": folder},
+                capture_output=True,
+                check=False,
+            )
+            self.assertEqual(b"hunter2\n", done.stdout)
+            self.assertEqual(-signal.SIGKILL, done.returncode)
+            self.assertEqual([], os.listdir(folder))
+
+
+_DAY = 86400.0
+
+
+def token(claims: object) -> str:
+    """Such a token as the API server gives, signed by nobody."""
+    parts = ({"alg": "RS256"}, claims)
+    coded = [
+        base64.urlsafe_b64encode(json.dumps(each).encode()).rstrip(b"=")
+        for each in parts
+    ]
+    return b".".join([*coded, b"signature"]).decode()
+
+
+class EndingsTest(base.BaseTestCase):
+    def test_each_kind_of_credential_has_its_expiry(self) -> None:
+        claims = {"exp": 1763870400, "sub": "system:serviceaccount:a:b"}
+        [path] = self.create_tempfiles([("token", f"{token(claims)}\n")])
+        rows: list[tuple[str, dict[str, Any], list[tuple[str, float]]]] = [
+            ("a token", {"token": token(claims)}, [("token", 1763870400.0)]),
+            ("in a file", {"tokenFile": path}, [("token", 1763870400.0)]),
+            ("one without an end", {"token": token({"sub": "x"})}, []),
+            ("an end that is none", {"token": token({"exp": "soon"})}, []),
+            ("claims that are none", {"token": token(["exp"])}, []),
+            ("one of another kind", {"token": "abcdef.0123456789"}, []),
+            ("three parts of nothing", {"token": "!.!.!"}, []),
+            ("a file that is gone", {"tokenFile": "/nonexistent"}, []),
+            ("a certificate gone", {"client-certificate": "/none"}, []),
+            ("a plugin", {"exec": {"command": "login"}}, []),
+            ("nothing", {}, []),
+        ]
+        for name, user, expected in rows:
+            with self.subTest(name):
+                found = [
+                    (e.credential, e.time) for e in kubeconfig.expiries(user)
+                ]
+                self.assertEqual(expected, found)
+
+    def test_a_client_certificate_has_its_expiry(self) -> None:
+        pem, _ = pki.trusted().signed("admin", days=2.0)
+        [path] = self.create_tempfiles([("admin", pem)])
+        (found,) = kubeconfig.expiries({"client-certificate": path})
+        self.assertEqual("client certificate", found.credential)
+        # In whole seconds, as certificates have it.
+        self.assertEqual(0.0, found.time % 1)

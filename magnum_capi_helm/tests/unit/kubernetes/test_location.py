@@ -10,8 +10,6 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class LocationTest(base.FlowTestCase):
-    """As in 1.4.0."""
-
     def test_the_prefix_of_the_namespace_is_the_operators(self) -> None:
         conf.CONF.set_override("namespace_prefix", "cloud-2", "capi_helm")
         self.assertEqual(

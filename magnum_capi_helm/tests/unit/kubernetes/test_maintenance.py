@@ -4,24 +4,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import json
 import math
-from typing import cast
+import time
+from typing import Any, cast
 
-from oslotest import base
+from magnum.common import exception
+from oslotest import base as oslotest_base
 
+from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import held
+from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.kubernetes import api
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import freezing
+from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
 def namespace(**annotations: str) -> client.Object:
-    """The namespace with the driver's annotations."""
     noted = {
         f"magnum.openstack.org/{key.replace('_', '-')}": value
         for key, value in annotations.items()
@@ -29,14 +38,15 @@ def namespace(**annotations: str) -> client.Object:
     return {"metadata": {"uid": "u-1", "annotations": noted}}
 
 
-class ParsedTest(base.BaseTestCase):
+class ParsedTest(oslotest_base.BaseTestCase):
     def test_annotations_of_the_namespace_give_the_state(self) -> None:
+        etcd = maintenance.Freeze("etcd", 5.0, "x")
         rows: tuple[tuple[client.Object | None, maintenance.State], ...] = (
             (None, maintenance.State("")),
             ({"metadata": {"uid": "u-1"}}, maintenance.State("u-1")),
             (
                 namespace(frozen='{"reason": "etcd", "since": 5, "by": "x"}'),
-                maintenance.State("u-1", maintenance.Freeze("etcd", 5.0, "x")),
+                maintenance.State("u-1", etcd),
             ),
             (
                 namespace(was_frozen="[[1, 2], [3.5, 4]]"),
@@ -77,7 +87,7 @@ class ParsedTest(base.BaseTestCase):
             self.assertEqual(seconds, state.seconds(since, 100.0))
 
 
-class ReadTest(base.BaseTestCase):
+class ReadTest(oslotest_base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(held.Lease())
@@ -127,30 +137,20 @@ class ReadTest(base.BaseTestCase):
             self.assertIn("give 1 to 200 characters", str(error))
         self.assertEqual([], self.management.requests)
 
-    def test_thawed_it_is_remembered(self) -> None:
-        for began, ended in ((1000.0, 1100.0), (2000.0, 2200.0)):
+    def test_twenty_that_are_over_are_remembered(self) -> None:
+        spans = [(each * 10.0, each * 10.0 + 1) for each in range(25)]
+        for began, ended in spans:
             self.maintenance.freeze("x", "a", began)
             self.maintenance.thaw(ended)
         self.maintenance.check()
         found = self.maintenance.read()
-        self.assertEqual(((1000.0, 1100.0), (2000.0, 2200.0)), found.before)
+        self.assertEqual(tuple(spans[5:]), found.before)
         self.maintenance.thaw(3000.0)
         self.assertEqual(found, self.maintenance.read())
 
-    def test_twenty_are_remembered(self) -> None:
-        for each in range(25):
-            self.maintenance.freeze("x", "a", each * 10.0)
-            self.maintenance.thaw(each * 10.0 + 1)
-        before = self.maintenance.read().before
-        self.assertEqual((20, 50.0), (len(before), before[0][0]))
-
     def test_a_freeze_by_hand_is_ended_and_not_remembered(self) -> None:
-        self.management.patch(
-            kinds.NAMESPACE,
-            "",
-            "kube-system",
-            {"metadata": {"annotations": {maintenance.FROZEN: "by hand"}}},
-        )
+        change = {"metadata": {"annotations": {maintenance.FROZEN: "by hand"}}}
+        self.management.patch(kinds.NAMESPACE, "", "kube-system", change)
         self.assertRaises(errors.Frozen, self.maintenance.check)
         self.maintenance.thaw(1000.0)
         self.maintenance.check()
@@ -172,10 +172,288 @@ class ReadTest(base.BaseTestCase):
         self.maintenance.freeze("x", "a", 1000.0)
         self.maintenance.thaw(1001.0)
         found = self.management.get(kinds.NAMESPACE, "", "kube-system") or {}
+        spans = json.dumps([[1000.0, 1001.0]])
         self.assertEqual(
-            {
-                "theirs": "1",
-                maintenance.WAS_FROZEN: json.dumps([[1000.0, 1001.0]]),
-            },
+            {"theirs": "1", maintenance.WAS_FROZEN: spans},
             found["metadata"]["annotations"],
         )
+
+
+class RefusedTest(freezing.FrozenTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.add("extra")
+        self.capi.settle()
+        self.poll()
+        self.before = self.wants()
+        self.began = self.helms()
+        self.freeze()
+
+    def wants(self) -> list[tuple[Any, ...]]:
+        return sorted(
+            (each.name, each.node_count, each.max_node_count, each.stack_id)
+            for each in self.groups().values()
+        )
+
+    def refused(self, call: Callable[..., Any], *args: Any, **kw: Any) -> None:
+        error = self.assertRaises(exception.NotSupported, call, *args, **kw)
+        self.assertIn(freezing.MESSAGE, str(error))
+        self.assert_quiet()
+        self.assertEqual(self.began, self.helms())
+
+    def heal(self) -> None:
+        self.health_poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.assert_quiet()
+        self.thaw()
+        self.health_poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_changes_are_refused_and_put_back(self) -> None:
+        update = (self.context, self.row(), 5, None, None, False)
+        for call, args, fields in (
+            (self.resize, (5,), {}),
+            (self.handler.cluster_update, update, {}),
+            (self.change, ("extra",), {"max_node_count": 9}),
+            (self.remove, ("extra",), {}),
+        ):
+            self.refused(call, *args, **fields)
+            self.assertEqual(self.before, self.wants())
+        self.heal()
+        self.assertEqual("UPDATE_COMPLETE", self.groups()["extra"].status)
+
+    def test_upgrade_and_rotation_are_refused_with_no_writes(self) -> None:
+        template = self.template(image_id="ubuntu-1.34")
+        group = self.groups()["default-worker"]
+        upgrade = (self.context, self.row(), template, 1, group)
+        with self.saves() as saves:
+            self.refused(self.handler.cluster_upgrade, *upgrade)
+            self.refused(self.rotate)
+        self.assertEqual([], saves)
+        self.assertEqual(1, len(self.openstack.credentials))
+
+    def test_a_new_nodegroup_is_refused_and_fails(self) -> None:
+        self.refused(self.add, "more")
+        group = self.groups()["more"]
+        self.assertEqual("CREATE_FAILED", group.status)
+        self.assertIsNone(group.stack_id)
+        self.assertIn(freezing.MESSAGE, group.status_reason)
+        self.heal()
+
+    def test_a_new_cluster_of_which_nothing_is_made(self) -> None:
+        self.uuid = "5d12f6fd-a196-4bf0-ae4c-2f639a523a52"
+        self.refused(self.create)
+        row = self.row()
+        self.assertEqual("CREATE_FAILED", row.status)
+        self.assertIn(freezing.MESSAGE, row.status_reason)
+        self.assertIsNone(row.stack_id)
+        self.assertEqual(1, len(self.openstack.credentials))
+        self.delete()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)
+
+    def test_a_resize_is_refused_while_it_does_not_answer(self) -> None:
+        self.health_poll()
+        runtime.get().maintenance.read()
+        self.management.unreachable()
+        self.plane.clock.advance(60)
+        self.refused(self.resize, 5)
+
+
+class WaitsTest(freezing.FrozenTestCase):
+    def test_a_deletion_is_accepted_and_waits(self) -> None:
+        self.complete()
+        self.freeze()
+        self.delete()
+        self.poll()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertEqual(
+            f"deletion waits: {freezing.MESSAGE}", self.row().status_reason
+        )
+        self.assert_quiet()
+        self.assertEqual([], self.warnings())
+        self.thaw()
+        self.poll()
+        self.freeze()
+        self.capi.finish()
+        self.poll()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assert_quiet()
+        self.thaw()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)
+
+    def test_polls_go_on_reporting_and_finish_afterwards(self) -> None:
+        self.complete()
+        self.resize(3)
+        self.freeze()
+        self.poll()
+        self.assertIn("worker", self.row().status_reason)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.assertEqual(freezing.MESSAGE, self.row().status_reason)
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+        self.assert_quiet()
+        self.assertEqual([], self.warnings())
+        self.thaw()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_pending_work_of_helm_waits(self) -> None:
+        self.complete()
+        self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE]
+        self.resize(3)
+        began = self.helms()
+        self.freeze()
+        self.plane.clock.advance(600)
+        self.poll()
+        self.assertEqual(began, self.helms())
+        self.assert_quiet()
+        self.assertEqual(freezing.MESSAGE, self.row().status_reason)
+        self.thaw()
+        self.poll()
+        self.assertEqual(began + 1, self.helms())
+
+    def test_a_failed_cluster_is_left_alone(self) -> None:
+        self.complete()
+        self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
+        self.resize(3)
+        self.poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.freeze()
+        self.plane.clock.advance(600)
+        before = len(self.warnings())
+        self.health_poll()
+        self.assert_quiet()
+        self.assertEqual(before, len(self.warnings()))
+
+    def test_old_credentials_wait_and_health_is_told(self) -> None:
+        self.complete()
+        self.rotate()
+        self.assertEqual(2, len(self.openstack.credentials))
+        conf.CONF.set_override("app_cred_grace", 0, "capi_helm")
+        self.freeze()
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+        self.assert_quiet()
+        self.assertEqual(2, len(self.openstack.credentials))
+
+    def test_work_under_way_is_finished(self) -> None:
+        self.complete()
+        upgrade = self.helm.upgrade
+
+        def frozen_meanwhile(*args: Any, **kwargs: Any) -> float:
+            self.freeze()
+            return upgrade(*args, **kwargs)
+
+        self.helm.upgrade = frozen_meanwhile  # type: ignore[method-assign]
+        self.resize(3)
+        self.assertEqual(3, self.replicas())
+        found = self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        assert found is not None
+        self.assertEqual("", found["spec"]["holderIdentity"])
+
+    def test_a_poll_of_a_healthy_cluster_pays_nothing_for_it(self) -> None:
+        self.complete()
+        self.health_poll()
+        self.management.requests.clear()
+        for _ in range(3):
+            self.plane.clock.advance(60)
+            self.health_poll()
+        kinds_read = {each.kind for each in self.management.requests}
+        self.assertNotIn("Namespace", kinds_read)
+
+    def test_no_namespace_is_made_for_a_project(self) -> None:
+        self.freeze()
+        self.assertRaises(exception.NotSupported, self.create)
+        self.assert_quiet()
+        self.assertEqual({}, self.openstack.credentials)
+
+
+class AtWorkTest(freezing.FrozenTestCase):
+    def test_living_holders_of_leases_are_at_work(self) -> None:
+        self.complete()
+        rt = runtime.get()
+        self.assertEqual([], rt.leases.holders())
+        with self.busy():
+            self.assertEqual([base.RELEASE], rt.leases.holders())
+            self.plane.clock.advance(lease.DURATION + 1)
+            self.assertEqual([], rt.leases.holders())
+
+    def test_leases_of_others_are_not_asked(self) -> None:
+        self.server.create(
+            kinds.NAMESPACE, {"metadata": {"name": "elsewhere"}}
+        )
+        spec = {"holderIdentity": "leader", "renewTime": "now"}
+        meta = {"name": "leader", "namespace": "elsewhere"}
+        self.server.create(kinds.LEASE, {"metadata": meta, "spec": spec})
+        self.assertEqual([], runtime.get().leases.holders())
+
+
+class ClockTest(freezing.FrozenTestCase):
+    def test_a_create_gets_the_time_of_a_freeze_back(self) -> None:
+        self.create()
+        rows: tuple[tuple[float, float, str], ...] = (
+            # created, frozen: minutes ago
+            (70, 0, "CREATE_FAILED"),
+            (70, 20, "CREATE_IN_PROGRESS"),
+            (90, 20, "CREATE_FAILED"),
+            (70, 5, "CREATE_FAILED"),
+        )
+        for created, frozen, status in rows:
+            row = self.row()
+            row.status = "CREATE_IN_PROGRESS"
+            row.save()
+            base.install(self, self.plane.runtime())
+            noted: Any = {"metadata": {"annotations": None}}
+            self.server.patch(kinds.NAMESPACE, "", "kube-system", noted)
+            self.backdate(created)
+            if frozen:
+                self.freeze(frozen)
+                self.thaw()
+            self.poll()
+            self.assertEqual(status, self.row().status, frozen)
+
+    def test_a_create_is_not_late_while_the_cluster_is_frozen(self) -> None:
+        self.create()
+        self.backdate(70)
+        self.freeze(20)
+        self.poll()
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+
+    def test_a_deletion_gets_the_time_of_a_freeze_back(self) -> None:
+        self.complete()
+        self.delete()
+        limit = conf.CONF.capi_helm.operation_timeout
+        asked = time.gmtime(time.time() - (limit + 5) * 60)
+        text = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", asked)
+        mark = {"metadata": {"annotations": {lease.DELETE_MARK: text}}}
+        self.server.patch(kinds.LEASE, base.NAMESPACE, base.RELEASE, mark)
+        self.freeze(10)
+        for _ in range(2):
+            self.poll()
+            self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
+            self.thaw()
+
+
+class SeveralTest(placing.LocationTestCase):
+    def freeze(self, name: str) -> None:
+        rt = self.planes[name].runtime("operator")
+        rt.maintenance.freeze("etcd moves", "op@host", time.time())
+        for each in self.planes.values():
+            each.clock.advance(6)
+
+    def test_a_template_that_names_the_frozen_one_is_refused(self) -> None:
+        self.freeze("b")
+        error = self.assertRaises(exception.NotSupported, self.make)
+        self.assertIn("the management cluster b is frozen", str(error))
+        self.assertIsNone(self.row().stack_id)
+
+    def test_clusters_of_the_other_are_changed_as_ever(self) -> None:
+        self.made()
+        self.freeze("a")
+        self.resize(3)
+        self.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)

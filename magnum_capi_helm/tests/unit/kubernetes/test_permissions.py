@@ -25,10 +25,6 @@ _IN_PROJECTS = "magnum-capi-helm-project"
 _DENIED = "ValidatingAdmissionPolicy 'magnum-capi-helm' denied request: no"
 
 
-def review(allowed: bool) -> api.Answer:
-    return api.Answer(201, {"status": {"allowed": allowed}})
-
-
 class User:
     """An API server that allows a user some permissions.
 
@@ -43,11 +39,9 @@ class User:
     server = "https://management.example.org"
 
     def __init__(self, *bound: str, wide: bool = False) -> None:
-        self.wide = wide
-        self.bound = set(bound)
+        self.wide, self.bound, self.policy = wide, set(bound), True
         self.lacks: set[str] = set()
         self.unmarked: set[str] = set()
-        self.policy = True
         self.asked: list[str] = []
         self.management = client.Client(lambda: self)
 
@@ -58,39 +52,27 @@ class User:
         self, method: str, version: str, url: str = "", **options: Any
     ) -> Any:
         if url == "rolebindings":
-            return self._bind(options)
+            namespace = options["namespace"]
+            answer = self._write(namespace, options)
+            if answer.status_code == 201 and "params" not in options:
+                self.bound.add(namespace)
+            return answer
         if url == "namespaces":
-            name = options["json"]["metadata"]["name"]
-            return self._write(name, options)
+            return self._write(options["json"]["metadata"]["name"], options)
         asked = options["json"]["spec"]["resourceAttributes"]
-        resource = "/".join(
-            filter(None, (asked["resource"], asked["subresource"]))
-        )
+        parts = filter(None, (asked["resource"], asked["subresource"]))
         permission = permissions.Permission(
             asked["group"],
-            resource,
-            asked["verb"],
-            asked["name"],
-            asked["namespace"],
+            "/".join(parts),
+            *(asked["verb"], asked["name"], asked["namespace"]),
         )
         self.asked.append(str(permission))
-        return review(self._may(permission))
-
-    def _may(self, permission: permissions.Permission) -> bool:
-        if str(permission) in self.lacks:
-            return False
-        return (
+        allowed = str(permission) not in self.lacks and (
             self.wide
             or permission in permissions.everywhere()
             or permission.namespace in self.bound
         )
-
-    def _bind(self, options: dict[str, Any]) -> api.Answer:
-        namespace = options["namespace"]
-        answer = self._write(namespace, options)
-        if answer.status_code == 201 and "params" not in options:
-            self.bound.add(namespace)
-        return answer
+        return api.Answer(201, {"status": {"allowed": allowed}})
 
     def _write(self, namespace: str, options: dict[str, Any]) -> api.Answer:
         foreign = not namespace.startswith("magnum-")
@@ -116,22 +98,16 @@ class ManifestTest(base.BaseTestCase):
             for name in (_EVERYWHERE, _IN_PROJECTS)
             for rule in permissions.rules(name)
         ]
-        words = [each for r in rules for words in r.values() for each in words]
-        self.assertNotIn("*", words)
-        for verb in ("escalate", "impersonate", "deletecollection"):
-            self.assertNotIn(verb, words)
-        binding = [each for each in rules if "bind" in each["verbs"]]
-        self.assertEqual(
-            [
-                {
-                    "apiGroups": ["rbac.authorization.k8s.io"],
-                    "resources": ["clusterroles"],
-                    "resourceNames": [_IN_PROJECTS],
-                    "verbs": ["bind"],
-                }
-            ],
-            binding,
-        )
+        words = {each for r in rules for words in r.values() for each in words}
+        for word in ("*", "escalate", "impersonate", "deletecollection"):
+            self.assertNotIn(word, words)
+        bind = {
+            "apiGroups": ["rbac.authorization.k8s.io"],
+            "resources": ["clusterroles"],
+            "resourceNames": [_IN_PROJECTS],
+            "verbs": ["bind"],
+        }
+        self.assertEqual([bind], [e for e in rules if "bind" in e["verbs"]])
 
     def test_outside_of_projects_nothing_is_written_or_secret(self) -> None:
         self.assertEqual(
@@ -159,46 +135,38 @@ class ManifestTest(base.BaseTestCase):
             self.assertIn(f"get {name}", needed)
 
     def test_the_binding_is_of_this_role_and_this_user(self) -> None:
-        binding = self.found("ClusterRoleBinding")
         account = self.found("ServiceAccount")["metadata"]
+        namespace = self.found("Namespace")["metadata"]["name"]
+        self.assertEqual(namespace, account["namespace"])
+        binding = self.found("ClusterRoleBinding")
+        role = {"kind": "ClusterRole", "name": _EVERYWHERE}
         self.assertEqual(
-            {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": _EVERYWHERE,
-            },
+            {"apiGroup": "rbac.authorization.k8s.io", **role},
             binding["roleRef"],
         )
         self.assertEqual(
             [{"kind": "ServiceAccount", **account}], binding["subjects"]
         )
-        self.assertEqual(
-            self.found("Namespace")["metadata"]["name"], account["namespace"]
-        )
 
     def test_accounts_outside_of_marked_namespaces_are_free(self) -> None:
         """Such as the autoscaler in a namespace that 1.4.0 made."""
+        spec = self.found("ValidatingAdmissionPolicy")["spec"]
         variables = {
             each["name"]: " ".join(each["expression"].split())
-            for each in self.found("ValidatingAdmissionPolicy")["spec"][
-                "variables"
-            ]
+            for each in spec["variables"]
+        }
+        expected = {
+            "account": "request.userInfo.username.split(':')[2]",
+            "place": "variables.kind == 'namespaces' ? request.name : "
+            "request.namespace",
+            "labelsOfPlace": "variables.kind == 'namespaces' ? "
+            "variables.labelsBefore : namespaceObject.metadata.labels",
+            "free": "variables.account != 'magnum-capi-helm' && "
+            "(variables.account != variables.place || "
+            "!(variables.mark in variables.labelsOfPlace))",
         }
         self.assertEqual(
-            {
-                "account": "request.userInfo.username.split(':')[2]",
-                "place": "variables.kind == 'namespaces' ? request.name : "
-                "request.namespace",
-                "labelsOfPlace": "variables.kind == 'namespaces' ? "
-                "variables.labelsBefore : namespaceObject.metadata.labels",
-                "free": "variables.account != 'magnum-capi-helm' && "
-                "(variables.account != variables.place || "
-                "!(variables.mark in variables.labelsOfPlace))",
-            },
-            {
-                name: variables[name]
-                for name in ("account", "place", "labelsOfPlace", "free")
-            },
+            expected, {name: variables[name] for name in expected}
         )
 
     def test_the_policy_refuses_and_is_in_force(self) -> None:
@@ -206,15 +174,10 @@ class ManifestTest(base.BaseTestCase):
         self.assertEqual("Fail", policy["spec"]["failurePolicy"])
         for each in policy["spec"]["validations"]:
             self.assertTrue(each["expression"].startswith("variables.free ||"))
+            self.assertEqual("Forbidden", each["reason"])
+        name = policy["metadata"]["name"]
         self.assertEqual(
-            {"Forbidden"},
-            {each["reason"] for each in policy["spec"]["validations"]},
-        )
-        self.assertEqual(
-            {
-                "policyName": policy["metadata"]["name"],
-                "validationActions": ["Deny"],
-            },
+            {"policyName": name, "validationActions": ["Deny"]},
             self.found("ValidatingAdmissionPolicyBinding")["spec"],
         )
 
@@ -236,9 +199,7 @@ class MissingTest(base.BaseTestCase):
         user.lacks = {"delete secrets"}
         self.assertEqual(["delete secrets"], self.missing(user))
 
-    def test_the_role_of_a_project_is_asked_for_where_it_is_bound(
-        self,
-    ) -> None:
+    def test_a_projects_role_is_asked_for_where_it_is_bound(self) -> None:
         user = User("magnum-b")
         user.lacks = {"delete secrets in magnum-b", "list deployments.apps"}
         self.assertEqual(
@@ -286,26 +247,21 @@ class GrantTest(base.BaseTestCase):
         self.useFixture(held.Lease())
         self.useFixture(fixtures.MockPatch("time.sleep"))
 
-    def test_the_role_is_bound_once(self) -> None:
-        user = User()
-        for asked in (2, 1):
-            user.asked.clear()
-            permissions.grant(user.management, "magnum-a")
-            self.assertEqual(
-                ["create secrets in magnum-a"] * asked, user.asked
-            )
-        self.assertEqual({"magnum-a"}, user.bound)
+    def test_the_role_is_bound_once_and_a_wider_one_left(self) -> None:
+        asked = "create secrets in magnum-a"
+        for user, bound, each_time in (
+            (User(), {"magnum-a"}, [2, 1]),
+            (User(wide=True), set(), [1, 1]),
+        ):
+            for number in each_time:
+                user.asked.clear()
+                permissions.grant(user.management, "magnum-a")
+                self.assertEqual([asked] * number, user.asked)
+            self.assertEqual(bound, user.bound)
 
-    def test_a_wider_role_is_left_as_it_is(self) -> None:
-        user = User(wide=True)
-        permissions.grant(user.management, "magnum-a")
-        self.assertEqual(set(), user.bound)
-
-    def test_a_namespace_that_is_not_marked_is_refused(self) -> None:
+    def test_a_refused_or_useless_binding_is_an_error(self) -> None:
         with testtools.ExpectedException(responses.ForbiddenError):
             permissions.grant(User().management, "other")
-
-    def test_a_binding_without_effect_is_an_error(self) -> None:
         user = User()
         user.lacks = {"create secrets in magnum-a"}
         with testtools.ExpectedException(

@@ -39,9 +39,7 @@ class Source:
         return self.now
 
     def read(
-        self,
-        scopes: Collection[location.Scope],
-        fresh: bool,
+        self, scopes: Collection[location.Scope], fresh: bool
     ) -> dict[location.Scope, reads.ReleaseObjects]:
         self.readings += 1
         self.asked.append((sorted(each[1] for each in scopes), fresh))
@@ -52,18 +50,19 @@ class Source:
         self.now += self.takes
         if self.errors:
             raise self.errors.pop(0)
-        return {
-            scope: reads.ReleaseObjects(f"{scope[1]} #{number}")
-            for scope in scopes
-        }
+        return {e: reads.ReleaseObjects(f"{e[1]} #{number}") for e in scopes}
 
 
 class _SharedReadsTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.source = Source()
-        self.snapshots = shared_reads.SharedReads(
-            self.source.read, 2.0, 90.0, self.source.clock
+        self.snapshots = self._shared(2.0)
+
+    def _shared(self, age: float, **more: float) -> shared_reads.SharedReads:
+        source = self.source
+        return shared_reads.SharedReads(
+            source.read, age, 90.0, source.clock, **more
         )
 
     def _get(self, scope: location.Scope = SCOPE) -> str:
@@ -119,31 +118,22 @@ class AgeTest(_SharedReadsTest):
             self.assertNotEqual(first, self._get())
             self.source.now += 60
 
-    def test_a_slow_read_of_health_is_not_shared_for_a_shorter_time(
-        self,
-    ) -> None:
-        self.snapshots = shared_reads.SharedReads(
-            self.source.read, 20.0, 300.0, self.source.clock
-        )
+    def test_a_slow_read_of_health_is_shared_as_long(self) -> None:
+        self.snapshots = self._shared(20.0)
         self.source.takes = 1.0
         first = self._get()
         self.source.now += 18.9
         self.assertEqual(first, self._get())
 
-    def test_a_fresh_read_is_never_an_older_one(self) -> None:
+    def test_a_fresh_read_is_new_and_polls_share_it(self) -> None:
         self._get()
         self.assertEqual("demo-1 #2", self.snapshots.read(SCOPE).release)
         self.assertEqual("demo-1 #3", self.snapshots.read(SCOPE).release)
-
-    def test_polls_share_a_fresh_read(self) -> None:
-        self.snapshots.read(SCOPE)
         self.source.now += 1
-        self.assertEqual("demo-1 #1", self._get())
+        self.assertEqual("demo-1 #3", self._get())
 
     def test_polls_of_the_health_share_a_fresh_read(self) -> None:
-        health = shared_reads.SharedReads(
-            self.source.read, 20.0, 90.0, self.source.clock
-        )
+        health = self._shared(20.0)
         health.get(SCOPE)
         self.source.now += 5
         self.snapshots.read(SCOPE, health)
@@ -157,13 +147,20 @@ class AgeTest(_SharedReadsTest):
 
 
 class ThreadsTest(_SharedReadsTest):
-    def test_simultaneous_polls_share_one_read(self) -> None:
+    def test_simultaneous_polls_share_one_read_and_its_failure(self) -> None:
+        unanswered = errors.ManagementUnreachable("no answer")
         self.source.free = False
-        threads, outcomes = self._in_threads(self._get, 20)
-        self.assertTrue(self.source.begun.acquire(timeout=5))
-        self.source.go_on.release()
-        self._finish(threads)
-        self.assertEqual(["demo-1 #1"] * 20, outcomes)
+        for now, error, outcome in (
+            (100.0, [], "demo-1 #1"),
+            (200.0, [unanswered], "no answer"),
+        ):
+            self.source.now, self.source.errors = now, [*error]
+            threads, outcomes = self._in_threads(self._get, 20)
+            self.assertTrue(self.source.begun.acquire(timeout=5))
+            self.source.go_on.release()
+            self._finish(threads)
+            self.assertEqual([outcome] * 20, outcomes)
+        self.assertEqual(2, self.source.readings)
 
     def test_a_fresh_read_does_not_wait_for_polls(self) -> None:
         self.source.free = False
@@ -174,58 +171,33 @@ class ThreadsTest(_SharedReadsTest):
         self.source.go_on.release()
         self._finish(slow)
 
-    def test_a_reading_that_fails_fails_once_for_all(self) -> None:
-        self.source.free = False
-        self.source.errors = [errors.ManagementUnreachable("no answer")]
-        threads, outcomes = self._in_threads(self._get, 20)
-        self.assertTrue(self.source.begun.acquire(timeout=5))
-        self.source.go_on.release()
-        self._finish(threads)
-        self.assertEqual(["no answer"] * 20, outcomes)
-        self.assertEqual(1, self.source.readings)
-
 
 class BurstTest(_SharedReadsTest):
-    """Polls of many clusters in bursts."""
-
-    def test_the_first_poll_reads_for_the_whole_last_burst(
-        self,
-    ) -> None:
+    def test_the_first_poll_reads_for_the_whole_last_burst(self) -> None:
         for scope in (SCOPE, OTHER):
             self._get(scope)
         self.source.now += 60
         self.assertEqual("demo-1 #3", self._get(SCOPE))
         self.assertEqual("demo-2 #3", self._get(OTHER))
+        both = ["demo-1", "demo-2"]
         self.assertEqual(
-            [
-                (["demo-1"], False),
-                (["demo-1", "demo-2"], False),
-                (["demo-1", "demo-2"], False),
-            ],
+            [(["demo-1"], False), (both, False), (both, False)],
             self.source.asked,
         )
 
     def test_the_first_poll_of_a_new_burst_waits_for_the_others(self) -> None:
-        source = self.source
-        self.snapshots = shared_reads.SharedReads(
-            source.read, 2.0, 90.0, source.clock, gathering=0.5
-        )
+        self.snapshots = self._shared(2.0, gathering=0.5)
         scopes = [SCOPE, OTHER]
         threads, _ = self._in_threads(lambda: self._get(scopes.pop()), 2)
         self._finish(threads)
-        self.assertEqual([(["demo-1", "demo-2"], False)], source.asked)
+        self.assertEqual([(["demo-1", "demo-2"], False)], self.source.asked)
 
     def test_a_release_that_is_not_polled_is_not_read(self) -> None:
-        self._get(OTHER)
-        self.source.now += 91
-        self._get(SCOPE)
-        self.assertEqual((["demo-1"], False), self.source.asked[-1])
-
-    def test_a_fresh_read_is_for_one_release_alone(self) -> None:
-        self._get(OTHER)
-        self.source.now += 60
-        self.snapshots.read(SCOPE)
-        self.assertEqual((["demo-1"], True), self.source.asked[-1])
+        for seconds, fresh in ((91, False), (60, True)):
+            self._get(OTHER)
+            self.source.now += seconds
+            (self.snapshots.read if fresh else self._get)(SCOPE)
+            self.assertEqual((["demo-1"], fresh), self.source.asked[-1])
 
 
 class FailureTest(_SharedReadsTest):

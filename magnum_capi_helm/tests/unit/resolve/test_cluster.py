@@ -25,8 +25,6 @@ FEDORA = cluster_spec.Image("i-3", "fedora", "1.34.2", "fedora-coreos")
 
 
 class ResolveTestCase(base.FlowTestCase):
-    """A catalogue, and a cluster to look up in it."""
-
     def setUp(self) -> None:
         super().setUp()
         self.known = fake_cloud.FakeCloud(
@@ -50,14 +48,12 @@ class ResolveTestCase(base.FlowTestCase):
 
 
 def labels_of_none() -> labels.Values:
-    """Those of a cluster that has no label."""
     return labels.resolve(
         features.LABELS, labels.Sources(), conf.label_defaults()
     )
 
 
 def group_of(name: str, role: str, count: int) -> cluster_spec.NodeGroup:
-    """A group for which nothing was asked."""
     return cluster_spec.NodeGroup(
         name,
         "m1.medium",
@@ -72,8 +68,6 @@ def group_of(name: str, role: str, count: int) -> cluster_spec.NodeGroup:
 
 
 class ResolveTest(ResolveTestCase):
-    """What a cluster becomes."""
-
     def test_the_smallest_cluster_has_this_spec(self) -> None:
         self.assertEqual(
             cluster_spec.Cluster(
@@ -123,33 +117,21 @@ class ResolveTest(ResolveTestCase):
             found.labels.given(api_server.LB_NETWORK),
         )
 
-    def test_name_servers_are_a_list(self) -> None:
-        found = self.resolve({"dns_nameserver": "192.0.2.1, 192.0.2.2"})
-        self.assertEqual(
-            ("192.0.2.1", "192.0.2.2"), found.network.dns_nameservers
-        )
-
-    def test_a_label_of_the_cluster_beats_the_templates(self) -> None:
-        found = self.resolve(
-            {"labels": {"boot_volume_size": "10"}},
-            labels={"boot_volume_size": "20", "boot_volume_type": "slow"},
-        )
-        self.assertEqual(
-            cluster_spec.Disk(20, "slow"), found.control_plane.boot_disk
-        )
-
-    def test_without_a_label_the_operators_boot_disk_counts(self) -> None:
+    def test_labels_beat_the_operators_boot_disk(self) -> None:
+        """Those of the cluster beat those of its template."""
         conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
         conf.CONF.set_override("default_boot_volume_type", "ssd", "cinder")
-        self.assertEqual(
-            cluster_spec.Disk(30, "ssd"),
-            self.resolve().control_plane.boot_disk,
-        )
-
-    def test_a_label_of_nought_beats_the_operators_boot_disk(self) -> None:
-        conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
-        found = self.resolve(labels={"boot_volume_size": "0"})
-        self.assertEqual(0, found.control_plane.boot_disk.size)
+        of_template = {"labels": {"boot_volume_size": "10"}}
+        own = {"boot_volume_size": "20", "boot_volume_type": "slow"}
+        for template, given, expected in (
+            (of_template, own, cluster_spec.Disk(20, "slow")),
+            ({}, {}, cluster_spec.Disk(30, "ssd")),
+            ({}, {"boot_volume_size": "0"}, cluster_spec.Disk(0, "ssd")),
+        ):
+            found = self.resolve(
+                template, labels=given, uuid=str(uuid.uuid4())
+            )
+            self.assertEqual(expected, found.control_plane.boot_disk)
 
     def test_an_unknown_provider_of_load_balancers_is_refused(self) -> None:
         labels_ = {"octavia_provider": "f5"}
@@ -194,85 +176,62 @@ class ResolveTest(ResolveTestCase):
         )
 
     def test_bounds_of_an_autoscaled_group(self) -> None:
-        found = self.resolve(
-            labels={
-                "auto_scaling_enabled": "true",
-                "min_node_count": "1",
-                "max_node_count": "4",
-            }
-        )
+        bounds = {"min_node_count": "1", "max_node_count": "4"}
+        found = self.resolve(labels={"auto_scaling_enabled": "true", **bounds})
         [group] = found.node_groups
         self.assertEqual((1, 4), (group.minimum, group.maximum))
         self.assertIsNone(found.control_plane.maximum)
 
 
 class RefusedTest(ResolveTestCase):
-    """What a user can get wrong."""
+    def test_a_wrong_default_group_is_refused(self) -> None:
+        for name, fields, words in (
+            ("worker", {"image_id": "fedora"}, "has 'fedora-coreos'"),
+            ("worker", {"flavor_id": None}, "has no flavor; give one"),
+            ("master", {"node_count": 2}, "master_count=2"),
+        ):
+            row = self.saved(uuid=str(uuid.uuid4()))
+            for each in row.nodegroups:
+                if each.name == f"default-{name}":
+                    for field, value in fields.items():
+                        setattr(each, field, value)
+                    each.save()
+            known = cast("catalogue.Cloud", self.known)
+            error = self.assertRaises(
+                errors.InvalidInput,
+                resolve_cluster.resolve,
+                *(row, known, base.RELEASE),
+            )
+            self.assertIn(words, str(error))
 
-    def refused(
-        self,
-        words: str,
-        template: dict[str, Any] | None = None,
-        **fields: Any,
-    ) -> None:
-        error = self.assertRaises(
-            errors.InvalidInput, self.resolve, template, **fields
-        )
-        self.assertIn(words, str(error))
-        self.assertNotIn("\n", str(error))
-
-    def group(self, name: str, **fields: Any) -> Any:
-        """A default group that is changed before it is looked at."""
-        row = self.saved()
-        for each in row.nodegroups:
-            if each.name == name:
-                for field, value in fields.items():
-                    setattr(each, field, value)
-                each.save()
-        return resolve_cluster.resolve, (
-            row,
-            cast("catalogue.Cloud", self.known),
-            base.RELEASE,
-        )
-
-    def test_an_unsupported_distribution_is_refused(self) -> None:
-        call, args = self.group("default-worker", image_id="fedora")
-        error = self.assertRaises(errors.InvalidInput, call, *args)
-        self.assertIn("has 'fedora-coreos'", str(error))
-
-    def test_a_group_without_a_flavor_is_refused(self) -> None:
-        call, args = self.group("default-worker", flavor_id=None)
-        error = self.assertRaises(errors.InvalidInput, call, *args)
-        self.assertIn("has no flavor; give one", str(error))
-
-    def test_an_even_control_plane_is_refused(self) -> None:
-        call, args = self.group("default-master", node_count=2)
-        error = self.assertRaises(errors.InvalidInput, call, *args)
-        self.assertIn("master_count=2", str(error))
-
-    def test_a_cni_that_the_chart_does_not_know(self) -> None:
-        self.refused(
-            "network_driver: choose one of calico, cilium. It is 'weave'",
-            {"network_driver": "weave"},
-        )
-
-    def test_a_network_that_is_not_there(self) -> None:
-        self.refused("fixed_network: there is no", fixed_network="nowhere")
-
-    def test_a_label_of_the_wrong_type_is_refused(self) -> None:
-        self.refused(
-            "label boot_volume_size: ", labels={"boot_volume_size": "x"}
-        )
-
-    def test_bounds_that_leave_the_count_out(self) -> None:
-        self.refused(
-            "node_count 2 is below min_node_count 3",
-            labels={
-                "auto_scaling_enabled": "true",
-                "min_node_count": "3",
-                "max_node_count": "5",
-            },
-        )
+    def test_a_wrong_template_or_cluster_is_refused(self) -> None:
+        bounds = {"min_node_count": "3", "max_node_count": "5"}
+        scaled = {"auto_scaling_enabled": "true", **bounds}
+        rows: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+            (
+                "network_driver: choose one of calico, cilium. It is 'weave'",
+                {"network_driver": "weave"},
+                {},
+            ),
+            ("fixed_network: there is no", {}, {"fixed_network": "nowhere"}),
+            (
+                "label boot_volume_size: ",
+                {},
+                {"labels": {"boot_volume_size": "x"}},
+            ),
+            (
+                "node_count 2 is below min_node_count 3",
+                {},
+                {"labels": scaled},
+            ),
+        ]
+        for words, template, fields in rows:
+            fields["uuid"] = str(uuid.uuid4())
+            error = self.assertRaises(
+                errors.InvalidInput, self.resolve, template, **fields
+            )
+            self.assertIn(words, str(error))
+            self.assertNotIn("\n", str(error))
 
     def test_a_default_volume_type_that_cinder_has_not(self) -> None:
         conf.CONF.set_override(

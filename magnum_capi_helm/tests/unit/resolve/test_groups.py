@@ -25,15 +25,12 @@ UBUNTU = cluster_spec.Image(
 
 
 def outlined(asked: labels.Values) -> cluster_spec.Cluster:
-    """A cluster with these labels, before its groups are looked up."""
     return dataclasses.replace(
         specs.cluster(), release=base.RELEASE, labels=asked
     )
 
 
 class GroupsTestCase(base.FlowTestCase):
-    """A cluster, and one more group of it that is not saved."""
-
     def setUp(self) -> None:
         super().setUp()
         self.known = fake_cloud.FakeCloud(
@@ -66,7 +63,6 @@ class GroupsTestCase(base.FlowTestCase):
     def resolve(
         self, cluster: dict[str, Any] | None = None, **fields: Any
     ) -> cluster_spec.NodeGroup:
-        """A group with these fields in a cluster with those."""
         row = self.saved(uuid=str(uuid.uuid4()), **(cluster or {}))
         group = self.nodegroup(row, **{"name": "more", **fields})
         found = cast("catalogue.Cloud", self.known)
@@ -84,8 +80,6 @@ class GroupsTestCase(base.FlowTestCase):
 
 
 class ImageTest(GroupsTestCase):
-    """Distribution and version, by the image or by the label kube_tag."""
-
     def test_each_distribution_has_the_charts_name(self) -> None:
         for image, distro in {
             "historic": "ubuntu",
@@ -95,38 +89,36 @@ class ImageTest(GroupsTestCase):
         }.items():
             found = self.resolve(image_id=image)
             self.assertEqual(distro, found.image.os_distro, image)
-
-    def test_an_unsupported_distribution_is_refused(self) -> None:
         self.assertIn(
             "image_id: choose an image whose os_distro is one of ubuntu, "
             "debian, rocky, rockylinux, flatcar",
             self.refused(image_id="fedora"),
         )
 
-    def test_an_image_without_a_version_has_that_of_the_label(self) -> None:
-        for tag, version in (
-            ("v1.34.2", "1.34.2"),
-            ("1.34.2", "1.34.2"),
-            ("v1.23.3-rancher1", "1.23.3"),
-            ("v1.35.0-rc.1", "1.35.0-rc.1"),
-            ("v1.35.0-rc.1-build7", "1.35.0-rc.1"),
+    def test_the_label_beside_an_image_decides_or_agrees(self) -> None:
+        for image, tag, version in (
+            ("bare", "v1.34.2", "1.34.2"),
+            ("bare", "1.34.2", "1.34.2"),
+            ("bare", "v1.23.3-rancher1", "1.23.3"),
+            ("bare", "v1.35.0-rc.1", "1.35.0-rc.1"),
+            ("bare", "v1.35.0-rc.1-build7", "1.35.0-rc.1"),
+            *(
+                ("ubuntu-1.34", tag, "1.34.2")
+                for tag in ("v1.34.2", "1.34.2", "v1.34.2-rancher1", "")
+            ),
         ):
             found = self.resolve(
-                {"labels": {"kube_tag": tag}}, image_id="bare"
+                {"labels": {"kube_tag": tag}}, image_id=image, is_default=True
             )
             self.assertEqual(version, found.image.kube_version)
 
     def test_an_image_without_a_version_says_how_to_set_it(self) -> None:
-        text = self.refused(image_id="bare")
-        self.assertIn("--property kube_version=v1.34.2 i-1", text)
-        self.assertIn("kube_tag", text)
-
-    def test_a_label_that_agrees_with_the_image(self) -> None:
-        for tag in ("v1.34.2", "1.34.2", "v1.34.2-rancher1", ""):
-            found = self.resolve(
-                {"labels": {"kube_tag": tag}}, is_default=True
-            )
-            self.assertEqual("1.34.2", found.image.kube_version)
+        for image, words in (
+            ("bare", "--property kube_version=v1.34.2 i-1"),
+            ("bare", "kube_tag"),
+            ("odd", "Image 'ubuntu-1.34' has 'main'"),
+        ):
+            self.assertIn(words, self.refused(image_id=image))
 
     def test_a_label_that_contradicts_the_image_is_refused(self) -> None:
         self.assertRegex(
@@ -140,15 +132,8 @@ class ImageTest(GroupsTestCase):
         )
         self.assertEqual("1.33.6", found.image.kube_version)
 
-    def test_a_version_that_is_none(self) -> None:
-        self.assertIn(
-            "Image 'ubuntu-1.34' has 'main'", self.refused(image_id="odd")
-        )
-
 
 class DisksTest(GroupsTestCase):
-    """Boot disk and the volume for containers."""
-
     def test_a_flavor_without_a_disk_needs_a_volume(self) -> None:
         self.assertRegex(
             self.refused(flavor_id="diskless"),
@@ -200,57 +185,39 @@ class DisksTest(GroupsTestCase):
         )
 
     def test_labels_of_group_and_cluster_size_the_container_disk(self) -> None:
-        for cluster, group, expected in (
-            (None, None, cluster_spec.Disk()),
-            (30, None, cluster_spec.Disk(30)),
-            (30, 50, cluster_spec.Disk(50)),
+        for cluster, group, kind, label, expected in (
+            (None, None, "", "", cluster_spec.Disk()),
+            (30, None, "", "", cluster_spec.Disk(30)),
+            (30, 50, "", "", cluster_spec.Disk(50)),
+            (None, 30, "slow", "", cluster_spec.Disk(30, "slow")),
+            (None, 30, "slow", "fast", cluster_spec.Disk(30, "fast")),
         ):
+            option = ("default_docker_volume_type", kind or None, "cinder")
+            conf.CONF.set_override(*option)
             found = self.resolve(
-                {"docker_volume_size": cluster}, docker_volume_size=group
+                {"docker_volume_size": cluster},
+                docker_volume_size=group,
+                labels={"docker_volume_type": label} if label else {},
             )
             self.assertEqual(expected, found.container_disk)
 
-    def test_its_type_is_the_labels_else_the_operators(self) -> None:
-        conf.CONF.set_override("default_docker_volume_type", "slow", "cinder")
-        self.assertEqual(
-            cluster_spec.Disk(30, "slow"),
-            self.resolve(docker_volume_size=30).container_disk,
-        )
-        self.assertEqual(
-            cluster_spec.Disk(30, "fast"),
-            self.resolve(
-                docker_volume_size=30, labels={"docker_volume_type": "fast"}
-            ).container_disk,
-        )
-
 
 class ControlPlaneTest(GroupsTestCase):
-    """Settings of the cluster that only the control plane has."""
-
-    def master(self, flavor: str, **given: str) -> None:
-        self.resolve({"labels": given}, flavor_id=flavor, role="master")
-
     def test_a_local_disk_that_the_flavor_lacks_is_refused(self) -> None:
-        given = {
-            "etcd_blockdevice_size": "4",
-            "etcd_blockdevice_type": "local",
-        }
-        error = self.assertRaises(
-            errors.LabelError, self.master, "plain", **given
-        )
+        label, value = "etcd_blockdevice_size", "etcd_blockdevice_type"
+        given = {label: "4", value: "local"}
         self.assertEqual(
             "label etcd_blockdevice_size: give at most the size of the "
             "flavor's ephemeral disk, or etcd_blockdevice_type=volume. It is "
             "'4'; flavor 'plain' has 0 GB",
-            str(error),
+            self.refused({"labels": given}, flavor_id="plain", role="master"),
         )
-        self.master("local", **given)
-        self.master("plain", **{**given, "etcd_blockdevice_type": "volume"})
+        self.resolve({"labels": given}, flavor_id="local", role="master")
+        volume = {**given, value: "volume"}
+        self.resolve({"labels": volume}, flavor_id="plain", role="master")
 
 
 class NodesTest(GroupsTestCase):
-    """Labels and taints of Kubernetes nodes."""
-
     def row(self, **fields: Any) -> Any:
         """A group's row; of Magnum 23 and later with ``fields``."""
         made = self.nodegroup(
@@ -271,59 +238,55 @@ class NodesTest(GroupsTestCase):
         return groups.resolve(cluster, row, found, outlined(asked))
 
     def test_the_fields_of_the_group_beat_its_labels(self) -> None:
-        found = self.nodes(
-            self.row(
-                node_labels={"disk": "ssd", "size": "2"},
-                node_taints=[
-                    {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
-                    {"key": "new", "effect": "NoSchedule"},
-                ],
-            )
-        )
-        self.assertEqual(
-            (("disk", "ssd"), ("team", "a"), ("size", "2")), found.node_labels
-        )
-        self.assertEqual(
+        slow = cluster_spec.Taint("slow", "NoExecute")
+        taints = [
+            {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+            {"key": "new", "effect": "NoSchedule"},
+        ]
+        labels = {"disk": "ssd", "size": "2"}
+        for fields, labelled, tainted in (
             (
-                cluster_spec.Taint("gpu", "NoSchedule", "yes"),
-                cluster_spec.Taint("slow", "NoExecute"),
-                cluster_spec.Taint("new", "NoSchedule"),
+                {"node_labels": labels, "node_taints": taints},
+                (("disk", "ssd"), ("team", "a"), ("size", "2")),
+                (
+                    cluster_spec.Taint("gpu", "NoSchedule", "yes"),
+                    slow,
+                    cluster_spec.Taint("new", "NoSchedule"),
+                ),
             ),
-            found.taints,
-        )
-
-    def test_a_magnum_that_has_no_such_fields(self) -> None:
-        found = self.nodes(self.row())
-        self.assertEqual((("disk", "hdd"), ("team", "a")), found.node_labels)
-
-    def test_the_control_plane_keeps_its_own(self) -> None:
-        found = self.nodes(self.row(role="master"))
-        self.assertEqual(((), ()), (found.node_labels, found.taints))
+            # A Magnum that has no such fields.
+            (
+                {},
+                (("disk", "hdd"), ("team", "a")),
+                (cluster_spec.Taint("gpu", "NoSchedule", "no"), slow),
+            ),
+            # The control plane keeps its own.
+            ({"role": "master"}, (), ()),
+        ):
+            found = self.nodes(self.row(**fields))
+            self.assertEqual(
+                (labelled, tainted), (found.node_labels, found.taints)
+            )
 
     def test_fields_that_are_not_allowed(self) -> None:
-        for fields, words in (
+        reserved = {"node-role.kubernetes.io/x": ""}
+        never = [{"key": "a", "effect": "Never"}]
+        for field, value, words in (
             (
-                {"node_labels": {"node-role.kubernetes.io/x": ""}},
-                "nodegroup 'more': node-role.kubernetes.io/x is Kubernetes'",
+                "node_labels",
+                reserved,
+                "node-role.kubernetes.io/x is Kubernetes'",
             ),
-            (
-                {"node_taints": [{"key": "a", "effect": "Never"}]},
-                "nodegroup 'more': 'Never' is no effect",
-            ),
-            (
-                {"node_taints": [{"effect": "NoSchedule"}]},
-                "nodegroup 'more': '' is no key",
-            ),
+            ("node_taints", never, "'Never' is no effect"),
+            ("node_taints", [{"effect": "NoSchedule"}], "'' is no key"),
         ):
             error = self.assertRaises(
-                errors.InvalidInput, self.nodes, self.row(**fields)
+                errors.InvalidInput, self.nodes, self.row(**{field: value})
             )
-            self.assertIn(words, str(error))
+            self.assertIn(f"nodegroup 'more': {words}", str(error))
 
 
 class ReferencesTest(GroupsTestCase):
-    """Zones and volume types that labels name."""
-
     def test_an_unknown_zone_or_type_is_refused_with_the_known(self) -> None:
         zones, kinds = "az1, az2", "fast, slow"
         for label, what, there in (
@@ -331,21 +294,15 @@ class ReferencesTest(GroupsTestCase):
             ("boot_volume_availability_zone", "a Cinder avail", "nova"),
             ("boot_volume_type", "a Cinder volume type", kinds),
             ("docker_volume_type", "a Cinder volume type", kinds),
+            ("extra_volumes", "", kinds),
         ):
-            text = self.refused(labels={label: "mars"})
+            further = "data:1,logs:2:" if label == "extra_volumes" else ""
+            text = self.refused(labels={label: f"{further}mars"})
             self.assertIn(f"label {label}: ", text)
             self.assertIn(what, text)
             self.assertIn(
                 f"'mars' is none of those that are there ({there})", text
             )
-
-    def test_an_unknown_type_of_a_further_volume_is_refused(self) -> None:
-        self.resolve(labels={"extra_volumes": "data:1,logs:2:slow"})
-        text = self.refused(labels={"extra_volumes": "data:1,logs:2:mars"})
-        self.assertIn("label extra_volumes: ", text)
-        self.assertIn(
-            "'mars' is none of those that are there (fast, slow)", text
-        )
 
     def test_labels_of_the_cluster_are_looked_up_for_the_master(self) -> None:
         for label, value, there in (
@@ -360,32 +317,24 @@ class ReferencesTest(GroupsTestCase):
             self.assertIn(f"({there})", text)
             self.resolve(cluster)
 
-    def test_known_zones_and_types_are_accepted(self) -> None:
-        self.resolve(
+    def test_known_zones_and_types_and_empty_labels_are_accepted(self) -> None:
+        for given in (
             {
-                "labels": {
-                    "availability_zone": "az2",
-                    "control_plane_availability_zones": "az1,az2",
-                    "boot_volume_size": "20",
-                    "boot_volume_type": "fast",
-                    "boot_volume_availability_zone": "nova",
-                    "etcd_blockdevice_volume_type": "slow",
-                }
+                "availability_zone": "az2",
+                "control_plane_availability_zones": "az1,az2",
+                "boot_volume_size": "20",
+                "boot_volume_type": "fast",
+                "boot_volume_availability_zone": "nova",
+                "etcd_blockdevice_volume_type": "slow",
+                "extra_volumes": "data:1,logs:2:slow",
             },
-            role="master",
-        )
-
-    def test_an_empty_label_names_nothing(self) -> None:
-        self.resolve(
             {
-                "labels": {
-                    "availability_zone": "",
-                    "control_plane_availability_zones": "az1,",
-                    "etcd_blockdevice_volume_type": "",
-                }
+                "availability_zone": "",
+                "control_plane_availability_zones": "az1,",
+                "etcd_blockdevice_volume_type": "",
             },
-            role="master",
-        )
+        ):
+            self.resolve({"labels": given}, role="master")
 
     def test_defaults_need_not_be_there(self) -> None:
         self.known.zones_of_volumes = ("mars",)

@@ -51,7 +51,6 @@ class HopImagesTest(base.BaseTestCase):
     def choose(
         self, *minors: int, given: Any = (), templates: Any = ()
     ) -> dict[int, tuple[str, str]]:
-        """Name and version of the image of each minor version."""
         target = _image("target", "1.37.0")
         search = hop_images.Search(
             minors, target, 20, given, templates, self.cloud
@@ -63,9 +62,7 @@ class HopImagesTest(base.BaseTestCase):
         expected = {34: ("public-34", "1.34.7"), 35: ("public-35", "1.35.2")}
         self.assertEqual(expected, self.choose(34, 35))
 
-    def test_templates_beat_public_images_and_the_label_beats_both(
-        self,
-    ) -> None:
+    def test_templates_beat_public_images_and_the_label_both(self) -> None:
         templates = ("deleted", "i-template-34", "unknown", "intel-35")
         public = ("public-35", "1.35.2")
         for given, expected in (

@@ -28,8 +28,6 @@ _FIELDS = (
 
 
 class NetworkTestCase(oslotest_base.BaseTestCase):
-    """A Neutron with an external network and one of the tenant."""
-
     def setUp(self) -> None:
         super().setUp()
         self.openstack = base.configure(self)
@@ -63,7 +61,6 @@ class NetworkTestCase(oslotest_base.BaseTestCase):
         return str(error)
 
     def asked(self) -> list[str]:
-        """Paths and queries of the lookups in Neutron so far."""
         return [
             request.path.removeprefix("/v2.0/") + f"?{request.query}"
             for request in self.openstack.mocker.request_history
@@ -73,8 +70,6 @@ class NetworkTestCase(oslotest_base.BaseTestCase):
 
 
 class GivenTest(NetworkTestCase):
-    """What templates and clusters may name."""
-
     def test_an_empty_network_sends_no_request(self) -> None:
         self.assertEqual(cluster_spec.Network(), self.network())
         self.assertEqual([], self.asked())
@@ -111,16 +106,13 @@ class GivenTest(NetworkTestCase):
         )
         self.assertEqual(["subnets?name=private-subnet"], self.asked())
 
-    def test_a_uuid_needs_one_question(self) -> None:
-        ref = str(uuid.uuid4())
+    def test_a_uuid_needs_one_question_unless_it_is_a_name(self) -> None:
+        ref, name = str(uuid.uuid4()), str(uuid.uuid4())
         self.openstack.networks["by-uuid"] = ref
         self.assertEqual(ref, self.cloud.network(ref))
         self.assertEqual([f"networks/{ref}?"], self.asked())
-
-    def test_a_name_that_looks_like_a_uuid_is_found(self) -> None:
-        ref = str(uuid.uuid4())
-        self.openstack.networks[ref] = "net-9"
-        self.assertEqual("net-9", self.cloud.network(ref))
+        self.openstack.networks[name] = "net-9"
+        self.assertEqual("net-9", self.cloud.network(name))
 
     def test_the_cluster_beats_its_template(self) -> None:
         self.subnet("other", "net-1", "192.0.2.0/24")
@@ -129,8 +121,8 @@ class GivenTest(NetworkTestCase):
             fixed_network="public",
             fixed_subnet="other",
         )
-        self.assertEqual("net-2", found.fixed_id)
-        self.assertEqual("subnet-2", found.fixed_subnet_id)
+        ids = (found.fixed_id, found.fixed_subnet_id)
+        self.assertEqual(("net-2", "subnet-2"), ids)
 
     def test_the_external_network_is_chosen_among_equal_names(self) -> None:
         self.openstack.networks["mine"] = "net-3"
@@ -197,10 +189,12 @@ class RefusedTest(NetworkTestCase):
         )
 
     def test_a_name_of_two(self) -> None:
-        self.openstack.networks["other"] = "net-3"
-        self.openstack.details["net-3"] = {"name": "private"}
+        details = self.openstack.details
+        self.openstack.networks |= {"other": "net-3", "more": "net-4"}
+        details["net-3"] = {"name": "private"}
+        details["net-4"] = {"name": "public", "router:external": True}
         self.subnet("sub-3", "net-3", "192.0.2.0/24")
-        self.openstack.details["sub-3"]["name"] = "private-subnet"
+        details["sub-3"]["name"] = "private-subnet"
         self.check(
             (
                 {"fixed_network": "private"},
@@ -210,19 +204,10 @@ class RefusedTest(NetworkTestCase):
                 {"fixed_subnet": "private-subnet"},
                 "fixed_subnet: 2 subnets have that name.* 'private-subnet'",
             ),
-        )
-
-    def test_two_external_networks_of_one_name(self) -> None:
-        self.openstack.networks["other"] = "net-3"
-        self.openstack.details["net-3"] = {
-            "name": "public",
-            "router:external": True,
-        }
-        self.check(
             (
                 {"external_network_id": "public"},
                 "external_network_id: 2 networks have that name.*",
-            )
+            ),
         )
 
     def test_a_network_with_two_equal_subnets_needs_a_choice(self) -> None:
@@ -242,11 +227,9 @@ class RefusedTest(NetworkTestCase):
             ("extra_network_name", "nowhere", "nowhere"),
             ("extra_network_names", "Storage Net", "Storage"),
         ):
+            given = (specs.parsed({label: text}), self.cloud)
             error = self.assertRaises(
-                errors.InvalidInput,
-                network.check_extra,
-                specs.parsed({label: text}),
-                self.cloud,
+                errors.InvalidInput, network.check_extra, *given
             )
             self.assertEqual(
                 f"label {label} (spaces separate names): there is no such "

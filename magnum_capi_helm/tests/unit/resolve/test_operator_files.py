@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 import pathlib
 from typing import Any
@@ -32,7 +33,6 @@ from magnum_capi_helm.tests.unit.lifecycle import base as lifecycle_base
 
 
 def certificate(name: str) -> str:
-    """A CA in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
     begin = datetime.datetime(2026, 1, 1)
@@ -48,14 +48,11 @@ def certificate(name: str) -> str:
 
 
 def parsed(template: dict[str, str] | None = None) -> labels.Values:
-    """Labels of a template in their types."""
     sources = labels.Sources(template=template or {})
     return labels.resolve(features.LABELS, sources, {})
 
 
 class FilesTestCase(base.TestCase):
-    """A folder to put the operator's files into."""
-
     def setUp(self) -> None:
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -75,6 +72,28 @@ class FilesTestCase(base.TestCase):
 
     def refused(self) -> str:
         return str(self.assertRaises(errors.NotConfigured, self.site))
+
+
+class MissingTest(FilesTestCase):
+    def test_a_file_that_is_not_there_is_named(self) -> None:
+        profiles = parsed({"capi_helm_values_profiles": "gpu"})
+        for option, path in (
+            ("registry_auth_file", "/nowhere/auth.yaml"),
+            ("trusted_ca_files", "/nowhere/ca.pem"),
+            ("values_files", "/nowhere/values.yaml"),
+            ("values_profile_dir", "/nowhere"),
+        ):
+            value: Any = [path] if option.endswith("s") else path
+            self.set(**{option: value})
+            call: Any = self.site
+            if option.startswith("values"):
+                apply = operator_files.apply_overlays
+                call = functools.partial(apply, {}, profiles)
+            error = self.assertRaises(errors.NotConfigured, call)
+            self.assertIn(
+                f"[capi_helm] {option} {path}: No such file", str(error)
+            )
+            conf.CONF.clear_override(option, "capi_helm")
 
 
 class RegistryMirrorTest(FilesTestCase):
@@ -106,10 +125,8 @@ class RegistryAuthTest(FilesTestCase):
         self.assertTrue(text.startswith(head), text)
         return text.removeprefix(head)
 
-    def test_without_a_file_there_are_no_passwords(self) -> None:
-        self.assertEqual((), self.site().registry_auth)
-
     def test_each_registry_has_a_user_and_a_password(self) -> None:
+        self.assertEqual((), self.site().registry_auth)
         path = self.file(
             "auth.yaml",
             "reg.example.org:5000: {username: me, password: hunter2}\n"
@@ -126,18 +143,19 @@ class RegistryAuthTest(FilesTestCase):
 
     def test_a_file_that_says_something_else_is_refused(self) -> None:
         login = "{username: me, password: hunter2}"
-        wrong = "must be a mapping with username and password"
+        wrong = "r.org: must be a mapping with username and password"
+        unfit = (
+            "a character that containerd's configuration can't hold: quote, "
+            "backslash or control"
+        )
         for content, text in (
             (
                 f"https://r.org: {login}",
                 "a key is no registry: each must be host or host:port",
             ),
-            ("r.org: hunter2", f"r.org: {wrong}"),
-            ("r.org: {username: me}", f"r.org: {wrong}"),
-            (
-                "r.org: {username: me, password: hunter2, x: y}",
-                f"r.org: {wrong}",
-            ),
+            ("r.org: hunter2", wrong),
+            ("r.org: {username: me}", wrong),
+            ("r.org: {username: me, password: hunter2, x: y}", wrong),
             (
                 "r.org: {username: me, password: 2026}",
                 "r.org: password must be a text",
@@ -152,32 +170,20 @@ class RegistryAuthTest(FilesTestCase):
                 "has a key in line 2 a second time",
             ),
             ("r.org:\n  - hunter2: [", "is no YAML in line 2"),
+            *(
+                (
+                    f'r.org: {{username: me, password: "hunter2{character}"}}',
+                    f"r.org: password has {unfit}",
+                )
+                for character in ('\\"', "\\\\", "\\n")
+            ),
         ):
             self.assertEqual(text, self._refused(content), content)
 
-    def test_a_password_that_would_break_containerd_is_refused(self) -> None:
-        for character in ('\\"', "\\\\", "\\n"):
-            self.assertIn(
-                "password has a character that containerd's configuration "
-                "can't hold",
-                self._refused(
-                    f'r.org: {{username: me, password: "hunter2{character}"}}'
-                ),
-            )
-
-    def test_a_file_that_is_not_there(self) -> None:
-        self.set(registry_auth_file="/nowhere/auth.yaml")
-        self.assertIn(
-            "[capi_helm] registry_auth_file /nowhere/auth.yaml: No such file",
-            self.refused(),
-        )
-
 
 class TrustedCasTest(FilesTestCase):
-    def test_an_empty_configuration_adds_no_ca(self) -> None:
-        self.assertEqual((), self.site().trusted_cas)
-
     def test_openstacks_ca_comes_first(self) -> None:
+        self.assertEqual((), self.site().trusted_cas)
         cloud, proxy = certificate("cloud"), certificate("proxy")
         self.set("drivers", openstack_ca_file=self.file("ca.pem", cloud))
         self.set(trusted_ca_files=[self.file("proxy.pem", proxy)])
@@ -200,18 +206,15 @@ class TrustedCasTest(FilesTestCase):
         self.set("drivers", openstack_ca_file=path)
         self.assertEqual((("openstack", cloud),), self.site().trusted_cas)
 
-    def test_too_many_of_openstack_keep_no_cluster_from_being_made(
-        self,
-    ) -> None:
+    def test_too_many_cas_of_openstack_hinder_no_cluster(self) -> None:
+        """Too many of the driver's own option are refused."""
         log = self.useFixture(fixtures.FakeLogger("magnum_capi_helm"))
         many = "".join(certificate(f"{number}") for number in range(40))
-        self.set("drivers", openstack_ca_file=self.file("many.pem", many))
+        path = self.file("many.pem", many)
+        self.set("drivers", openstack_ca_file=path)
         self.assertEqual((), self.site().trusted_cas)
         self.assertIn("40 CAs are too many for user data", log.output)
-
-    def test_too_many_of_the_option_are_refused(self) -> None:
-        many = "".join(certificate(f"{number}") for number in range(40))
-        self.set(trusted_ca_files=[self.file("many.pem", many)])
+        self.set(trusted_ca_files=[path])
         self.assertIn(
             "[capi_helm] trusted_ca_files: larger than 16 KiB", self.refused()
         )
@@ -230,13 +233,6 @@ class TrustedCasTest(FilesTestCase):
                 self.refused(),
             )
             conf.CONF.clear_override(option, group)
-
-    def test_a_file_that_is_not_there(self) -> None:
-        self.set(trusted_ca_files=["/nowhere/ca.pem"])
-        self.assertIn(
-            "[capi_helm] trusted_ca_files /nowhere/ca.pem: No such file",
-            self.refused(),
-        )
 
     def test_a_name_that_is_no_name_on_a_machine(self) -> None:
         path = self.file("my ca.pem", certificate("one"))
@@ -265,19 +261,22 @@ class OverlayFilesTest(FilesTestCase):
         given = {"capi_helm_values_profiles": profiles} if profiles else {}
         return operator_files.apply_overlays(values, parsed(given))
 
-    def _refused(self, content: str) -> str:
-        path = self.file("values.yaml", content)
-        self.set(values_files=[path])
+    def _refused(self, content: str | bytes) -> str:
+        path = self.folder / "values.yaml"
+        raw = content if isinstance(content, bytes) else content.encode()
+        path.write_bytes(raw)
+        self.set(values_files=[str(path)])
         error = self.assertRaises(errors.NotConfigured, self._applied, {})
         head = f"[capi_helm] values_files {path}: "
         self.assertTrue(str(error).startswith(head), str(error))
         self.assertNotIn("hunter2", str(error))
         return str(error).removeprefix(head)
 
-    def test_without_files_the_values_stay(self) -> None:
-        self.assertEqual({"a": 1}, self._applied({"a": 1}))
-
     def test_files_come_in_order_and_profiles_on_top(self) -> None:
+        """No file, and an empty one, change nothing."""
+        self.assertEqual({"a": 1}, self._applied({"a": 1}))
+        self.set(values_files=[self.file("none.yaml", "# nothing yet\n")])
+        self.assertEqual({"a": 1}, self._applied({"a": 1}))
         self.set(
             values_files=[
                 self.file("one.yaml", "a: one\nb: one\nc: one\nd: one\n"),
@@ -292,13 +291,7 @@ class OverlayFilesTest(FilesTestCase):
             self._applied({"a": "driver"}, "gpu,small"),
         )
 
-    def test_an_empty_file_changes_nothing(self) -> None:
-        self.set(values_files=[self.file("none.yaml", "# nothing yet\n")])
-        self.assertEqual({"a": 1}, self._applied({"a": 1}))
-
-    def test_nulls_dates_and_anchors_are_what_helm_takes_them_for(
-        self,
-    ) -> None:
+    def test_nulls_dates_and_anchors_are_as_helm_reads_them(self) -> None:
         text = "a: null\nb: 2026-01-01\nc: &c {d: 1}\ne: *c\n"
         self.set(values_files=[self.file("values.yaml", text)])
         self.assertEqual(
@@ -318,6 +311,8 @@ class OverlayFilesTest(FilesTestCase):
             ("1: a", "has a key that is no text: quote it"),
             ("a: " + "[" * 5000, "is no YAML"),
             ("a: " + "x" * operator_files.LIMIT, "is larger than 256 KiB"),
+            (b"a: \xff", "is no YAML in UTF-8"),
+            ("nodeGroups: []", "nodeGroups is not theirs to set: take it out"),
         ):
             self.assertEqual(text, self._refused(content), content[:40])
 
@@ -332,54 +327,20 @@ class OverlayFilesTest(FilesTestCase):
             self.assertIn("helm can't use it as JSON", text)
             self.assertIn(phrase, text)
 
-    def test_text_that_is_no_text(self) -> None:
-        path = self.folder / "values.yaml"
-        path.write_bytes(b"a: \xff")
-        self.set(values_files=[str(path)])
-        error = self.assertRaises(errors.NotConfigured, self._applied, {})
-        self.assertIn("values.yaml: is no YAML in UTF-8", str(error))
-
-    def test_a_file_that_is_not_there(self) -> None:
-        self.set(values_files=["/nowhere/values.yaml"])
-        error = self.assertRaises(errors.NotConfigured, self._applied, {})
-        self.assertIn(
-            "[capi_helm] values_files /nowhere/values.yaml: No such file",
-            str(error),
-        )
-
-    def test_a_file_that_wants_what_it_can_not_have(self) -> None:
-        self.assertEqual(
-            "nodeGroups is not theirs to set: take it out",
-            self._refused("nodeGroups: []"),
-        )
-
     def test_an_unknown_profile_names_those_that_are(self) -> None:
-        self.set(values_profile_dir=str(self.folder))
-        for name in ("small.yaml", "gpu.yaml", "README", "Not.yaml"):
-            self.file(name, "")
-        error = self.assertRaises(
-            errors.LabelError, self._applied, {}, "gpu,big"
-        )
-        self.assertRegex(
-            str(error),
-            "^label capi_helm_values_profiles: .* 'gpu,big'; .*gpu, small$",
-        )
-
-    def test_a_profile_where_the_operator_has_none(self) -> None:
-        error = self.assertRaises(errors.LabelError, self._applied, {}, "gpu")
-        self.assertRegex(
-            str(error),
-            "^label capi_helm_values_profiles: .* 'gpu'; there are none$",
-        )
-
-    def test_a_folder_of_profiles_that_is_not_there(self) -> None:
-        self.set(values_profile_dir="/nowhere")
-        error = self.assertRaises(
-            errors.NotConfigured, self._applied, {}, "gpu"
-        )
-        self.assertIn(
-            "[capi_helm] values_profile_dir /nowhere: No such", str(error)
-        )
+        for profiles, end in (
+            ("gpu", "'gpu'; there are none"),
+            ("gpu,big", "'gpu,big'; .*gpu, small"),
+        ):
+            error = self.assertRaises(
+                errors.LabelError, self._applied, {}, profiles
+            )
+            self.assertRegex(
+                str(error), f"^label capi_helm_values_profiles: .* {end}$"
+            )
+            self.set(values_profile_dir=str(self.folder))
+            for name in ("small.yaml", "gpu.yaml", "README", "Not.yaml"):
+                self.file(name, "")
 
     def test_a_profile_that_is_broken_is_named(self) -> None:
         self.set(values_profile_dir=str(self.folder))
@@ -393,8 +354,6 @@ class OverlayFilesTest(FilesTestCase):
 
 
 class OverlaidClusterTest(lifecycle_base.FlowTestCase):
-    """A cluster of a template with a profile, from its creation on."""
-
     def setUp(self) -> None:
         super().setUp()
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -409,10 +368,6 @@ class OverlaidClusterTest(lifecycle_base.FlowTestCase):
     def _stored(self) -> Any:
         return desired_state.from_secret(self._secret()["data"]).values
 
-    def test_the_profile_is_in_what_is_stored(self) -> None:
-        self.create(TEMPLATE)
-        self.assertEqual("gpu", self._stored()["etcd"]["extraArgs"]["v"])
-
     def test_a_file_that_changes_reaches_no_cluster_by_a_resize(self) -> None:
         self.created(TEMPLATE)
         self.profile.write_text("etcd: {extraArgs: {v: other}}\n")
@@ -420,9 +375,7 @@ class OverlaidClusterTest(lifecycle_base.FlowTestCase):
         self.assertEqual(3, self.replicas())
         self.assertEqual("gpu", self._stored()["etcd"]["extraArgs"]["v"])
 
-    def test_a_broken_profile_is_refused_before_anything_is_written(
-        self,
-    ) -> None:
+    def test_a_broken_profile_is_refused_before_any_write(self) -> None:
         self.profile.write_text("nodeGroups: []\n")
         error = self.assertRaises(
             exception.MagnumException, self.create, TEMPLATE

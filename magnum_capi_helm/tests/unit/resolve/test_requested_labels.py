@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import pathlib
 import types
+from typing import Any
 
 import fixtures
 from magnum.common import exception
@@ -32,29 +33,27 @@ PASSWORD = (
 
 
 class WithoutEffectTest(oslotest_base.BaseTestCase):
-    """Texts about labels; no cluster is made."""
-
     def refused(
-        self, template: dict[str, str], own: dict[str, str] | None = None
-    ) -> str:
-        """The refusal of a cluster with labels that have no effect."""
-        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
-        self.addCleanup(
-            conf.CONF.clear_override, "unknown_labels", "capi_helm"
-        )
-        row = types.SimpleNamespace(
-            uuid="u",
-            cluster_template=types.SimpleNamespace(labels=template),
-            labels=own,
-        )
-        error = self.assertRaises(
-            errors.InvalidInput, requested_labels.check_unknown, row
-        )
-        return str(error)
-
-    def test_an_unknown_label_is_quoted_with_the_nearest_known_one(
         self,
-    ) -> None:
+        template: dict[str, str],
+        own: dict[str, str] | None = None,
+        group: dict[str, str] | None = None,
+    ) -> str:
+        option = ("unknown_labels", "reject", "capi_helm")
+        conf.CONF.set_override(*option)
+        self.addCleanup(conf.CONF.clear_override, option[0], option[2])
+        made = types.SimpleNamespace(labels=template)
+        row = types.SimpleNamespace(
+            uuid="u", cluster_template=made, labels=own
+        )
+        rows = [row]
+        check: Any = requested_labels.check_unknown
+        if group:
+            check = requested_labels.check_unknown_of_group
+            rows.append(types.SimpleNamespace(labels=group))
+        return str(self.assertRaises(errors.InvalidInput, check, *rows))
+
+    def test_an_unknown_label_is_quoted_with_the_nearest_one(self) -> None:
         for name, text in (
             ("a\nb", "label 'a\\nb' is not known"),
             (
@@ -101,19 +100,7 @@ class WithoutEffectTest(oslotest_base.BaseTestCase):
             "alone"
         )
         self.assertEqual(template, self.refused({}, own))
-        group = types.SimpleNamespace(labels=own)
-        row = types.SimpleNamespace(
-            uuid="u",
-            cluster_template=types.SimpleNamespace(labels={}),
-            labels={},
-        )
-        error = self.assertRaises(
-            errors.InvalidInput,
-            requested_labels.check_unknown_of_group,
-            row,
-            group,
-        )
-        self.assertEqual(f"{pool}; {template}", str(error))
+        self.assertEqual(f"{pool}; {template}", self.refused({}, {}, own))
 
 
 class CreateTest(base.FlowTestCase):
@@ -132,36 +119,24 @@ class CreateTest(base.FlowTestCase):
         )
         self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
 
-    def test_a_deprecated_label_is_logged_with_its_replacement(self) -> None:
-        self.create(labels={"kube_dashboard_enabled": "false"})
-        self.assertEqual(
-            [
-                f"WARNING cluster {base.UUID}: label kube_dashboard_enabled "
-                "is deprecated: charts from 0.20.0 on have no dashboard"
-            ],
-            self.warnings(),
-        )
-
-    def test_software_that_is_retired_is_logged(self) -> None:
-        self.create(
-            {"labels": {"ingress_controller": "NGINX"}},
-            labels={"ingress_controller": "NGINX"},
-        )
-        self.assertEqual(
-            [
-                f"WARNING cluster {base.UUID}: label ingress_controller is "
-                "deprecated: nginx gets no security fixes; give traefik"
-            ],
-            self.warnings(),
-        )
-
-    def test_polls_do_not_warn_again(self) -> None:
-        self.create(labels={"calico_tag": "v3.26.4"})
+    def test_deprecated_labels_are_logged_once(self) -> None:
+        given = {
+            "ingress_controller": "NGINX",
+            "kube_dashboard_enabled": "false",
+        }
+        self.create({"labels": {"ingress_controller": "NGINX"}}, labels=given)
+        warnings = [
+            f"WARNING cluster {base.UUID}: label ingress_controller is "
+            "deprecated: nginx gets no security fixes; give traefik",
+            f"WARNING cluster {base.UUID}: label kube_dashboard_enabled is "
+            "deprecated: charts from 0.20.0 on have no dashboard",
+        ]
+        self.assertEqual(warnings, sorted(self.warnings()))
         self.capi.settle()
         self.poll()
         self.resize(3)
         self.poll()
-        self.assertEqual(1, len(self.warnings()), self.warnings())
+        self.assertEqual(warnings, sorted(self.warnings()))
 
 
 class UpgradeTest(upgrading.UpgradeTestCase):
@@ -186,37 +161,29 @@ class ValuesTest(base.FlowTestCase):
         command.run(command.get_parser("values").parse_args(list(argv)))
         self.assertIn("kubernetesVersion", app.stdout.getvalue())
 
-    def test_the_command_names_unknown_labels_of_a_cluster(self) -> None:
-        self.created(labels={"calico_tag": "v3.26.4"})
+    def test_the_command_names_labels_without_effect(self) -> None:
+        given = {"calico_tag": "v3.26.4"}
+        made = self.created({"labels": given}, labels=given)
         conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
         self.values(base.UUID)
-        self.assertEqual(
-            [f"WARNING cluster {base.UUID}: {TAG}"] * 2, self.warnings()
-        )
-
-    def test_the_command_names_unknown_labels_of_a_template(self) -> None:
-        made = self.created({"labels": {"calico_tag": "v3.26.4"}})
+        warning = f"WARNING cluster {base.UUID}: {TAG}"
+        self.assertEqual([warning] * 2, self.warnings())
+        conf.CONF.clear_override("unknown_labels", "capi_helm")
         self.values("--template", made.cluster_template.uuid)
-        self.assertEqual(2, len(self.warnings()))
+        self.assertEqual(3, len(self.warnings()))
         self.assertTrue(self.warnings()[-1].endswith(TAG))
 
 
 class NodegroupTest(base.NodegroupTestCase):
     def test_its_own_labels_are_looked_at(self) -> None:
-        self.add("gpu", labels={"calico_tag": "v3.26.4"})
+        given = {"calico_tag": "v3.26.4"}
+        self.add("gpu", labels=given)
         self.assertIn("gpu", self.groups())
-        self.assertEqual(
-            [f"WARNING cluster {base.UUID}: {TAG}"], self.warnings()
-        )
-
-    def test_an_unknown_label_is_refused_where_configured(self) -> None:
+        warning = f"WARNING cluster {base.UUID}: {TAG}"
+        self.assertEqual([warning], self.warnings())
         conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
-        error = self.assertRaises(
-            exception.InvalidParameterValue,
-            self.add,
-            "gpu",
-            labels={"calico_tag": "v3.26.4"},
-        )
+        wrong = exception.InvalidParameterValue
+        error = self.assertRaises(wrong, self.add, "more", labels=given)
         self.assertEqual(TAG, str(error))
 
 

@@ -42,7 +42,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "B4 complete before the controllers have looked": (
         f"{_LIFECYCLE}.test_poll_status.ProgressTest."
         "test_a_spec_that_no_controller_has_seen_is_not_complete",
-        "unit.status.test_cluster.StaleClusterTest."
+        "unit.status.test_cluster.NewConditionsTest."
         "test_a_cluster_of_a_stale_generation_is_not_available",
     ),
     "B4 complete in the middle of a rollout": (

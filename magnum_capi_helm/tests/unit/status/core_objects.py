@@ -11,70 +11,45 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import shapes
 
 _CALM = shapes.calm(
-    "RollingOut",
-    "ScalingUp",
-    "ScalingDown",
-    "Remediating",
-    "Deleting",
-    "Paused",
+    "RollingOut ScalingUp ScalingDown Remediating Deleting Paused"
 )
 
 #: The conditions of what is well, of the old set and of the new.
 _CLUSTER_OLD = shapes.well(
-    "Ready",
-    "ControlPlaneInitialized",
-    "ControlPlaneReady",
-    "InfrastructureReady",
+    "Ready ControlPlaneInitialized ControlPlaneReady InfrastructureReady"
 )
 _CLUSTER_NEW = {
     **shapes.well(
-        "Available",
-        "RemoteConnectionProbe",
-        "InfrastructureReady",
-        "ControlPlaneInitialized",
-        "ControlPlaneAvailable",
-        "WorkersAvailable",
+        "Available RemoteConnectionProbe InfrastructureReady "
+        "ControlPlaneInitialized ControlPlaneAvailable WorkersAvailable"
     ),
     **_CALM,
 }
 _PLANE_OLD = shapes.well(
-    "Ready",
-    "Available",
-    "CertificatesAvailable",
-    "ControlPlaneComponentsHealthy",
-    "EtcdClusterHealthy",
-    "MachinesReady",
+    "Ready Available CertificatesAvailable ControlPlaneComponentsHealthy "
+    "EtcdClusterHealthy MachinesReady"
 )
 _PLANE_NEW = {
     **shapes.well(
-        "Available",
-        "CertificatesAvailable",
-        "EtcdClusterHealthy",
-        "ControlPlaneComponentsHealthy",
-        "MachinesReady",
-        "MachinesUpToDate",
+        "Available CertificatesAvailable EtcdClusterHealthy "
+        "ControlPlaneComponentsHealthy MachinesReady MachinesUpToDate"
     ),
     **_CALM,
 }
-_WORKERS_OLD = shapes.well("Ready", "Available", "MachineSetReady")
+_WORKERS_OLD = shapes.well("Ready Available MachineSetReady")
 _WORKERS_NEW = {
-    **shapes.well("Available", "MachinesReady", "MachinesUpToDate"),
+    **shapes.well("Available MachinesReady MachinesUpToDate"),
     **_CALM,
 }
 _MACHINE_OLD = shapes.well(
-    "Ready", "BootstrapReady", "InfrastructureReady", "NodeHealthy"
+    "Ready BootstrapReady InfrastructureReady NodeHealthy"
 )
 _MACHINE_NEW = {
     **shapes.well(
-        "Available",
-        "Ready",
-        "UpToDate",
-        "BootstrapConfigReady",
-        "InfrastructureReady",
-        "NodeReady",
-        "NodeHealthy",
+        "Available Ready UpToDate BootstrapConfigReady InfrastructureReady "
+        "NodeReady NodeHealthy"
     ),
-    **shapes.calm("Updating", "Deleting", "Paused"),
+    **shapes.calm("Updating Deleting Paused"),
 }
 
 

@@ -23,24 +23,17 @@ from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests import data
+from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 RELEASE = "web-0d864f219217"
 FOLDER = pathlib.Path(data.__file__).parent / "status"
 
-REQUIRED = (
-    "MachinesReady",
-    "Ready",
-    "EtcdClusterHealthy",
-    "ControlPlaneComponentsHealthy",
-)
+REQUIRED = releases.REQUIRED
 
 Object = dict[str, Any]
 
-_GROUPS = (
-    "cluster.x-k8s.io/",
-    "controlplane.cluster.x-k8s.io/",
-)
+_GROUPS = ("cluster.x-k8s.io/", "controlplane.cluster.x-k8s.io/")
 
 
 @functools.cache
@@ -64,17 +57,13 @@ def names() -> list[str]:
 
 def rows(workers: int) -> requested_groups.Rows:
     """What Magnum's rows want: one control plane, so many workers."""
-    return requested_groups.Rows(
+    made = releases.rows(workers)
+    plane, group = made.groups
+    return dataclasses.replace(
+        made,
         uuid="68a11c1d-7c76-4056-bf03-0d864f219217",
         release=RELEASE,
-        groups=(
-            requested_groups.Group(
-                "u-m", "default-master", "default-master", True, 1
-            ),
-            requested_groups.Group(
-                "u-w", "default-worker", "default-worker", False, workers
-            ),
-        ),
+        groups=(dataclasses.replace(plane, count=1), group),
     )
 
 

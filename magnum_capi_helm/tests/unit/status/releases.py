@@ -14,26 +14,26 @@ from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import provider_objects
 from magnum_capi_helm.tests.unit.status import shapes
 
-REQUIRED = (
-    "MachinesReady",
-    "Ready",
-    "EtcdClusterHealthy",
-    "ControlPlaneComponentsHealthy",
+REQUIRED = tuple(
+    [
+        "MachinesReady",
+        "Ready",
+        "EtcdClusterHealthy",
+        "ControlPlaneComponentsHealthy",
+    ]
 )
 
 
 def complete(shape: str, **changes: Any) -> view.View:
-    """A release where everything is as the rows want it."""
+    made = core_objects.machine
     found: dict[str, Any] = {
         "cluster": core_objects.cluster(shape),
         "control_plane": core_objects.control_plane(shape),
         "deployments": (core_objects.workers(shape),),
         "machines": (
-            core_objects.machine(
-                shape, "cp-1", group=None, address="192.168.3.5"
-            ),
-            core_objects.machine(shape, "w-1", address="192.168.3.6"),
-            core_objects.machine(shape, "w-2", address="192.168.3.7"),
+            made(shape, "cp-1", group=None, address="192.168.3.5"),
+            made(shape, "w-1", address="192.168.3.6"),
+            made(shape, "w-2", address="192.168.3.7"),
         ),
         "addons": (
             provider_objects.addon("ccm-openstack"),
@@ -43,8 +43,8 @@ def complete(shape: str, **changes: Any) -> view.View:
             view.Revision(1, "superseded"),
             view.Revision(2, "deployed"),
         ),
+        "clock": view.Clock(shapes.NOW),
     }
-    changes.setdefault("clock", view.Clock(shapes.NOW))
     return view.View(release=shapes.RELEASE, **{**found, **changes})
 
 

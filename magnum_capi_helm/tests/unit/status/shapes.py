@@ -31,13 +31,10 @@ NAMESPACE = "magnum-p1"
 ROWS = requested_groups.Rows(
     uuid="9d0c3f7a-1b2c-4d5e-8f90-45f11a8de301",
     release=RELEASE,
-    groups=(
-        requested_groups.Group(
-            "u-m", "default-master", "default-master", True, 1
-        ),
-        requested_groups.Group(
-            "u-w", "default-worker", "default-worker", False, 2
-        ),
+    groups=tuple(
+        requested_groups.Group(f"u-{name[0]}", group, group, plane, count)
+        for name, plane, count in (("master", True, 1), ("worker", False, 2))
+        for group in (f"default-{name}",)
     ),
 )
 ADDONS = frozenset({f"{RELEASE}-ccm-openstack", f"{RELEASE}-cni-calico"})
@@ -46,14 +43,14 @@ WELL = ("True", "", "")
 CALM = ("False", "Not", "")
 
 
-def well(*names: str) -> Conditions:
+def well(names: str) -> Conditions:
     """Conditions that are well when they are true, and are."""
-    return dict.fromkeys(names, WELL)
+    return dict.fromkeys(names.split(), WELL)
 
 
-def calm(*names: str) -> Conditions:
+def calm(names: str) -> Conditions:
     """Conditions that are well when they are false, and are."""
-    return dict.fromkeys(names, CALM)
+    return dict.fromkeys(names.split(), CALM)
 
 
 def sentence(reason: str) -> str:

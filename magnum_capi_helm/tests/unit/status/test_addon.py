@@ -27,18 +27,11 @@ _HANDLED = f"{_PREFIX}last-handled-configuration"
 _SECRET = {"data": {"values": "YTogMQ=="}, "metadata": {"name": "config"}}
 
 
-def cni(phase: str = "Failed", failure: str = "", **notes: Any) -> view.Object:
-    """The addon that nodes wait for, with annotations of kopf."""
-    made = provider_objects.addon("cni-calico", phase, failure)
-    made["metadata"]["annotations"] = {
-        _PREFIX + name: note if isinstance(note, str) else json.dumps(note)
-        for name, note in notes.items()
-    }
-    return made
+def cni(phase: str = "Failed", failure: str = "") -> view.Object:
+    return provider_objects.addon("cni-calico", phase, failure)
 
 
 def told(*addons: view.Object, now: float = shapes.NOW, **changes: Any) -> str:
-    """The reason of a release with these addons."""
     seen = releases.complete(shapes.V1BETA2, addons=addons, **changes)
     names = frozenset(map(view.name_of, addons))
     return releases.verdict(seen, addons=names, now=now).reason
@@ -58,46 +51,49 @@ def ill_nodes() -> dict[str, Any]:
 
 
 class RankTest(base.BaseTestCase):
-    def test_an_addon_that_nodes_wait_for_comes_before_the_nodes(self) -> None:
+    def test_a_failed_addon_comes_before_nodes_that_wait_for_it(self) -> None:
+        """Or if it installs for five minutes."""
         failed = cni(failure="failed to pull chart: 404 Not Found")
-        self.assertEqual(
-            "addon cni-calico: Failed: failed to pull chart: 404 Not Found "
-            "(nodes wait for it) [addon]",
-            told(failed, **ill_nodes()),
-        )
-
-    def test_an_addon_that_installs_for_five_minutes_is_a_fault(self) -> None:
         installing = cni("Installing")
         installing["metadata"]["creationTimestamp"] = "2026-11-21T12:00:00Z"
         made = view.created_at(installing)
         waiting = (
             f"nodegroup default-worker: machine w-1: Node.Ready: {_CNI} [node]"
         )
-        for seconds, reason in (
-            (299, waiting),
-            (300, "addon cni-calico: Installing (nodes wait for it) [addon]"),
+        for addon_object, seconds, reason in (
+            (
+                *(failed, 0),
+                "addon cni-calico: Failed: failed to pull chart: 404 Not "
+                "Found (nodes wait for it) [addon]",
+            ),
+            (installing, 299, waiting),
+            (
+                *(installing, 300),
+                "addon cni-calico: Installing (nodes wait for it) [addon]",
+            ),
         ):
-            self.assertEqual(
-                reason, told(installing, now=made + seconds, **ill_nodes())
-            )
+            found = told(addon_object, now=made + seconds, **ill_nodes())
+            self.assertEqual(reason, found)
 
     def test_an_addon_that_nobody_waits_for_comes_last(self) -> None:
-        failed = provider_objects.addon("monitoring", "Failed", "no chart")
-        # The chart sets this for every addon.
-        failed["spec"] = {"bootstrap": True}
-        self.assertIn("machine w-1", told(failed, **ill_nodes()))
-        self.assertEqual("addon monitoring: Failed: no chart", told(failed))
-
-    def test_nodes_wait_for_no_addon_of_the_network_addon(self) -> None:
-        for name in ("cni-calico-globalnetpolicy", "cni-calico-monitoring"):
-            failed = provider_objects.addon(name, "Failed", "no CRD yet")
+        for name, why in (
+            ("monitoring", "no chart"),
+            # Nodes wait for no addon of the network addon.
+            ("cni-calico-globalnetpolicy", "no CRD yet"),
+            ("cni-calico-monitoring", "no CRD yet"),
+        ):
+            failed = provider_objects.addon(name, "Failed", why)
+            # The chart sets this for every addon.
+            failed["spec"] = {"bootstrap": True}
             self.assertIn("machine w-1", told(failed, **ill_nodes()))
+            self.assertEqual(f"addon {name}: Failed: {why}", told(failed))
 
 
 class NoteTest(base.BaseTestCase):
     def test_the_note_of_a_handler_that_tries_again_is_told(self) -> None:
         text = "context deadline exceeded: Deployment x/y not ready"
         progress = {"retries": 7, "message": text, "success": False}
+        name = f"{_PREFIX}handle_addon_updated.spec"
         rows: list[tuple[Any, str]] = [
             (progress, f", 7 tries: {text}"),
             ({"retries": 1, "message": "cluster 'web' is not ready"}, ""),
@@ -106,14 +102,11 @@ class NoteTest(base.BaseTestCase):
             ("[]", ""),
         ]
         for note, words in rows:
-            addon_object = provider_objects.addon("monitoring", "Installing")
-            addon_object["metadata"]["annotations"] = {
-                f"{_PREFIX}handle_addon_updated.spec": note
-                if isinstance(note, str)
-                else json.dumps(note)
-            }
+            made = provider_objects.addon("monitoring", "Installing")
+            noted = note if isinstance(note, str) else json.dumps(note)
+            made["metadata"]["annotations"] = {name: noted}
             self.assertEqual(
-                f"addon monitoring: Installing{words}", told(addon_object)
+                f"addon monitoring: Installing{words}", told(made)
             )
 
 
@@ -134,9 +127,7 @@ class SecretTest(base.BaseTestCase):
         secrets = {"config": wanted, "other": "z"}
         return releases.verdict(seen, addons=names, secrets=secrets).reason
 
-    def test_an_addon_is_done_when_it_has_the_values_of_its_secret(
-        self,
-    ) -> None:
+    def test_an_addon_is_done_with_the_values_of_its_secret(self) -> None:
         late = "addon monitoring: its latest change is still to be installed"
         rows = [
             # The provider has not noticed the new Secret.
@@ -158,24 +149,21 @@ class SecretTest(base.BaseTestCase):
 class PausedTest(base.BaseTestCase):
     def test_a_paused_part_is_no_complete_one(self) -> None:
         shape = shapes.V1BETA2
-        pause = {"cluster.x-k8s.io/paused": ""}
         paused = "the operator has paused it: nothing is changed"
         workers = core_objects.workers(shape)
-        workers["metadata"]["annotations"] = pause
         plane = core_objects.control_plane(shape)
-        plane["metadata"]["annotations"] = pause
+        for each in (workers, plane):
+            each["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
         ccm = provider_objects.addon("ccm-openstack")
         ccm["spec"] = {"paused": True}
         rows: list[tuple[dict[str, Any], str]] = [
-            (
-                {"deployments": (workers,)},
-                f"nodegroup default-worker: {paused}",
-            ),
-            ({"control_plane": plane}, f"nodegroup default-master: {paused}"),
+            ({"deployments": (workers,)}, "nodegroup default-worker"),
+            ({"control_plane": plane}, "nodegroup default-master"),
         ]
-        for changes, reason in rows:
+        for changes, name in rows:
             seen = releases.complete(shape, **changes)
-            self.assertEqual(reason, releases.verdict(seen).reason)
+            reason = releases.verdict(seen).reason
+            self.assertEqual(f"{name}: {paused}", reason)
         self.assertEqual(f"addon ccm-openstack: {paused}", told(ccm))
 
 

@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import dataclasses
+import json
 import math
 from typing import Any
 
 from oslotest import base
 
 from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
+from magnum_capi_helm.tests.unit.status import documents
 from magnum_capi_helm.tests.unit.status import provider_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
@@ -46,35 +50,19 @@ class MachinesTest(base.BaseTestCase):
             **changes,
         )
 
-    def test_the_reason_is_that_of_the_server(self) -> None:
-        for shape in shapes.GENERATIONS:
-            found = releases.verdict(self._seen(shape))
-            reason = (
-                f"nodegroup default-worker: machine w-2: {NO_ROOM} [no-host]"
-            )
-            self.assertEqual(reason, found.reason)
-            self.assertEqual(reason, found.groups["default-worker"].reason)
-            self.assertEqual("", found.groups["default-master"].reason)
-
     def test_a_fault_of_one_group_beats_progress_of_another(self) -> None:
+        name = "nodegroup default-master: "
+        fault = f"nodegroup default-worker: machine w-2: {NO_ROOM} [no-host]"
         for shape in shapes.GENERATIONS:
-            plane = core_objects.control_plane(shape, ready=0)
-            found = releases.verdict(self._seen(shape, control_plane=plane))
-            self.assertEqual(
-                {
-                    "default-master": (
-                        "nodegroup default-master: 0 of 1 machines ready"
-                    ),
-                    "default-worker": (
-                        "nodegroup default-worker: machine w-2: "
-                        f"{NO_ROOM} [no-host]"
-                    ),
-                },
-                {name: each.reason for name, each in found.groups.items()},
-            )
-            self.assertEqual(
-                found.groups["default-worker"].reason, found.reason
-            )
+            for ready, text in ((1, ""), (0, f"{name}0 of 1 machines ready")):
+                plane = core_objects.control_plane(shape, ready=ready)
+                seen = self._seen(shape, control_plane=plane)
+                found = releases.verdict(seen)
+                self.assertEqual(
+                    {"default-master": text, "default-worker": fault},
+                    {key: each.reason for key, each in found.groups.items()},
+                )
+                self.assertEqual(fault, found.reason)
 
     def test_a_health_check_that_lets_no_machine_be_replaced(self) -> None:
         said = (
@@ -83,18 +71,10 @@ class MachinesTest(base.BaseTestCase):
             "maxUnhealthy: 1)"
         )
         late = ("False", "UnhealthyNode", "Health check failed")
+        refused = {"RemediationAllowed": ("False", "TooManyUnhealthy", said)}
         check = {
             "metadata": {"name": f"{shapes.RELEASE}-default-worker"},
-            "status": {
-                "conditions": [
-                    {
-                        "type": "RemediationAllowed",
-                        "status": "False",
-                        "reason": "TooManyUnhealthy",
-                        "message": said,
-                    }
-                ]
-            },
+            "status": {"conditions": shapes.conditions(refused)},
         }
         for shape in shapes.GENERATIONS:
             ill = {"HealthCheckSucceeded": late}
@@ -117,51 +97,27 @@ class MachinesTest(base.BaseTestCase):
 
     def test_an_old_fault_of_a_settled_group_is_no_reason(self) -> None:
         for shape in shapes.GENERATIONS:
-            seen = releases.complete(
-                shape,
-                infra_machines=(
-                    provider_objects.server("w-1", failure="old"),
-                ),
-            )
+            server = provider_objects.server("w-1", failure="old")
+            seen = releases.complete(shape, infra_machines=(server,))
             self.assertEqual("", releases.verdict(seen).reason)
 
 
 class AutoscaledTest(base.BaseTestCase):
-    def test_the_count_of_a_scaled_group_is_that_of_the_autoscaler(
-        self,
-    ) -> None:
+    def test_the_autoscaler_decides_the_count_of_its_groups(self) -> None:
+        name = "nodegroup default-worker: "
         for shape in shapes.GENERATIONS:
-            for scaled in (True, False):
-                workers = core_objects.workers(shape, 5, autoscaled=scaled)
+            for count, ready, scaled, reason in (
+                (5, 5, True, ""),
+                (5, 5, False, f"{name}2 of 2 machines ready"),
+                (5, 4, True, f"{name}4 of 5 machines ready"),
+                # It is done when all are gone.
+                (0, 0, True, ""),
+            ):
+                workers = core_objects.workers(
+                    shape, count, ready=ready, autoscaled=scaled
+                )
                 seen = releases.complete(shape, deployments=(workers,))
-                self.assertEqual(scaled, releases.verdict(seen).complete)
-
-    def test_an_autoscaled_group_is_not_done_before_its_machines(self) -> None:
-        workers = core_objects.workers(
-            shapes.V1BETA2, 5, ready=4, autoscaled=True
-        )
-        seen = releases.complete(shapes.V1BETA2, deployments=(workers,))
-        self.assertEqual(
-            "nodegroup default-worker: 4 of 5 machines ready",
-            releases.verdict(seen).reason,
-        )
-
-
-class ZeroTest(base.BaseTestCase):
-    def test_a_group_of_no_machines_is_done_when_all_are_gone(self) -> None:
-        for shape in shapes.GENERATIONS:
-            workers = core_objects.workers(shape, 0, autoscaled=True)
-            seen = releases.complete(shape, deployments=(workers,))
-            found = releases.verdict(seen)
-            self.assertEqual("", found.reason)
-
-
-class StaleClusterTest(base.BaseTestCase):
-    def test_a_cluster_of_a_stale_generation_is_not_available(self) -> None:
-        for shape in shapes.GENERATIONS:
-            stale = core_objects.cluster(shape, observed=1)
-            seen = releases.complete(shape, cluster=stale)
-            self.assertFalse(releases.verdict(seen).complete, shape)
+                self.assertEqual(reason, releases.verdict(seen).reason)
 
 
 class NewConditionsTest(base.BaseTestCase):
@@ -203,14 +159,22 @@ class NewConditionsTest(base.BaseTestCase):
                 releases.verdict(seen).reason,
             )
 
-    def test_a_new_object_without_status_is_not_available(self) -> None:
+    def test_a_cluster_of_a_stale_generation_is_not_available(self) -> None:
         for shape in shapes.GENERATIONS:
-            cluster = core_objects.cluster(shape)
-            cluster["status"] = {"observedGeneration": 2}
-            seen = releases.complete(shape, cluster=cluster)
-            self.assertEqual(
-                "cluster: not available yet", releases.verdict(seen).reason
-            )
+            new = core_objects.cluster(shape)
+            new["status"] = {"observedGeneration": 2}
+            stale = core_objects.cluster(shape, observed=1)
+            for cluster, reason in (
+                (new, "cluster: not available yet"),
+                (
+                    stale,
+                    "cluster: Cluster API has not seen the latest change yet",
+                ),
+            ):
+                seen = releases.complete(shape, cluster=cluster)
+                found = releases.verdict(seen)
+                told = (found.reason, found.complete)
+                self.assertEqual((reason, False), told)
 
 
 class FactsTest(base.BaseTestCase):
@@ -228,18 +192,13 @@ class FactsTest(base.BaseTestCase):
             )
 
     def test_an_endpoint_without_host_is_none_yet(self) -> None:
+        port = {"port": 6443}
         rows: list[tuple[Any, str | None]] = [
             ({}, None),
             ({"host": "", "port": 0}, None),
             ({"host": "192.0.2.10", "port": 0}, None),
-            (
-                {"host": "api.example.org", "port": 443},
-                "https://api.example.org:443",
-            ),
-            (
-                {"host": "2001:db8::1", "port": 6443},
-                "https://[2001:db8::1]:6443",
-            ),
+            ({"host": "api.test", "port": 443}, "https://api.test:443"),
+            ({"host": "2001:db8::1", **port}, "https://[2001:db8::1]:6443"),
         ]
         for endpoint, address in rows:
             live = core_objects.cluster(shapes.V1BETA2, endpoint=endpoint)
@@ -247,37 +206,29 @@ class FactsTest(base.BaseTestCase):
         self.assertIsNone(cluster_status.api_address(None))
 
     def test_the_version_is_the_oldest_that_runs(self) -> None:
-        rows: list[tuple[dict[str, Any], str | None]] = [
+        rows: list[tuple[dict[str, Any] | None, str | None]] = [
             ({"version": "v1.34.2"}, "v1.34.2"),
-            (
-                {"versions": [{"version": "v1.34.2"}, {"version": "v1.33.6"}]},
-                "v1.33.6",
+            *(
+                (
+                    {"versions": [{"version": each} for each in versions]},
+                    oldest,
+                )
+                for versions, oldest in (
+                    (["v1.34.2", "v1.33.6"], "v1.33.6"),
+                    (["v1.34.10", "v1.34.9"], "v1.34.9"),
+                    ([], None),
+                )
             ),
-            (
-                {
-                    "versions": [
-                        {"version": "v1.34.10"},
-                        {"version": "v1.34.9"},
-                    ]
-                },
-                "v1.34.9",
-            ),
-            ({"versions": []}, None),
             ({}, None),
+            (None, None),
         ]
-        found = [
-            cluster_status.coe_version(
-                view.View(release="r", control_plane={"status": status})
-            )
-            for status, _ in rows
-        ]
-        self.assertEqual([version for _, version in rows], found)
-        self.assertIsNone(cluster_status.coe_version(view.View(release="r")))
+        for status, version in rows:
+            plane = None if status is None else {"status": status}
+            seen = view.View(release="r", control_plane=plane)
+            self.assertEqual(version, cluster_status.coe_version(seen))
 
 
 class AddonsTest(base.BaseTestCase):
-    """The reason of one addon of several."""
-
     def test_the_first_late_addon_by_name_is_the_reason(self) -> None:
         # The order in which they were read may differ between conductors.
         handled = "addons.stackhpc.com/last-handled-configuration"
@@ -310,19 +261,15 @@ class ValidityTest(base.BaseTestCase):
         verdict = cluster_status.verdict(seen, expected)
         return verdict.complete, clock.valid_until
 
-    def test_a_settled_release_stays_complete(self) -> None:
-        for shape in shapes.GENERATIONS:
-            found = self.judged(releases.complete(shape))
-            self.assertEqual((True, math.inf), found)
-
     def test_a_change_that_an_addon_provider_may_miss_ends_soon(self) -> None:
         changed = shapes.NOW - 4
-        seen = releases.complete(
-            shapes.V1BETA2,
-            revisions=(view.Revision(1, "deployed", changed),),
-        )
-        self.assertEqual((False, changed + 5), self.judged(seen))
-        self.assertEqual((True, math.inf), self.judged(seen, changed + 5))
+        for shape in shapes.GENERATIONS:
+            seen = releases.complete(
+                shape, revisions=(view.Revision(1, "deployed", changed),)
+            )
+            self.assertEqual((False, changed + 5), self.judged(seen))
+            settled = self.judged(seen, changed + 5)
+            self.assertEqual((True, math.inf), settled)
 
     def test_a_renewal_that_is_planned_for_later_ends_it(self) -> None:
         plane = core_objects.control_plane(shapes.V1BETA2)
@@ -330,3 +277,179 @@ class ValidityTest(base.BaseTestCase):
         seen = releases.complete(shapes.V1BETA2, control_plane=plane)
         until = view.timestamp("2100-01-01T00:00:00Z")
         self.assertEqual((True, until), self.judged(seen))
+
+
+VERSIONS = ("v1beta1", "v1beta2")
+NOW = 1795287000.0
+_RECORDED = json.loads((documents.FOLDER / "_both_versions.json").read_text())
+
+
+def seen(what: str, version: str) -> view.View:
+    record: dict[str, Any] = _RECORDED[what]
+    objects = record[version]
+    return view.View(
+        release=record["release"],
+        cluster=objects["cluster"][0],
+        control_plane=objects["control_plane"][0],
+        deployments=tuple(objects["deployments"]),
+        machines=tuple(objects["machines"]),
+        addons=tuple(record["addons"]),
+        revisions=(view.Revision(1, "deployed"),),
+        infrastructure=record["infrastructure"][0],
+        infra_machines=tuple(record["infra_machines"]),
+        clock=view.Clock(NOW),
+    )
+
+
+def verdict(view_: view.View) -> cluster_status.Verdict:
+    rows = dataclasses.replace(documents.rows(1), release=view_.release)
+    addons = frozenset(map(view.name_of, view_.addons))
+    return cluster_status.verdict(
+        view_, cluster_status.Expected(rows, documents.REQUIRED, addons)
+    )
+
+
+class CompleteTest(base.BaseTestCase):
+    def test_a_recorded_cluster_is_complete_in_both_versions(self) -> None:
+        group = cluster_status.GroupVerdict
+        machines = {
+            "default-master": "192.168.3.237",
+            "default-worker": "192.168.3.117",
+        }
+        for version in VERSIONS:
+            self.assertEqual(
+                cluster_status.Verdict(
+                    reason="",
+                    groups={
+                        name: group("", (address,), version="v1.34.2")
+                        for name, address in machines.items()
+                    },
+                    api_address="https://127.88.150.138:6443",
+                    coe_version="v1.34.2",
+                ),
+                verdict(seen("complete", version)),
+            )
+
+    def test_a_recorded_cluster_is_healthy_in_both_versions(self) -> None:
+        nodes = ("control-plane-qqbh5", "default-worker-4mbk9-n8r7k")
+        ready = {f"p1-c5f41ff2be12-{each}.Ready": "True" for each in nodes}
+        for version in VERSIONS:
+            self.assertEqual(
+                health.Health("HEALTHY", {"api": "ok", **ready}),
+                health.health(seen("complete", version)),
+            )
+
+
+class NoHostTest(base.BaseTestCase):
+    MACHINE = "nh-45f11a8de301-default-worker-w22vn-kjnr8"
+
+    def test_the_reason_names_group_machine_and_what_nova_said(self) -> None:
+        reason = (
+            f"nodegroup default-worker: machine {self.MACHINE}: "
+            "No valid host was found: the cloud has no room for a server of "
+            "this flavor there; choose another flavor or availability zone, "
+            "or ask the operator; auto-healing then replaces the machine, or "
+            "resize with --nodes-to-remove [no-host]"
+        )
+        for version in VERSIONS:
+            found = verdict(seen("no_host", version))
+            self.assertEqual(reason, found.reason)
+            self.assertEqual(
+                cluster_status.GroupVerdict(reason, ()),
+                found.groups["default-worker"],
+            )
+            self.assertEqual("", found.groups["default-master"].reason)
+
+    def test_its_health_is_not_known(self) -> None:
+        for version in VERSIONS:
+            found = health.health(seen("no_host", version))
+            node = found.reason[f"{self.MACHINE}.Ready"]
+            self.assertEqual(("UNKNOWN", "Unknown"), (found.status, node))
+
+
+class UpgradeTest(base.BaseTestCase):
+    """Each second of an upgrade of one control plane and two workers."""
+
+    def _steps(self) -> Iterator[tuple[float, list[documents.Object]]]:
+        live: dict[str, documents.Object] = {}
+        for step in documents.load("_rolling_upgrade"):
+            for gone in step["gone"]:
+                del live[gone]
+            for each in step["changed"]:
+                live[f"{each['kind']}/{each['metadata']['name']}"] = each
+            yield step["now"], list(live.values())
+
+    def test_an_upgrade_is_complete_once_every_machine_is_new(self) -> None:
+        for core in documents.CLUSTER_API:
+            complete = []
+            for now, objects in self._steps():
+                seen = documents.shaped(objects, core, "0.14")
+                complete.append(documents.told(seen, 2, now)["complete"])
+                if complete[-1]:
+                    self.assertEqual(
+                        [("v1.34.3", False)] * 3,
+                        [
+                            (each["spec"]["version"], view.deleting(each))
+                            for each in seen.machines
+                        ],
+                        core,
+                    )
+            self.assertEqual(sorted(complete), complete, core)
+            self.assertTrue(complete[-1], core)
+            self.assertFalse(complete[0], core)
+
+    def test_an_upgrade_is_never_unhealthy(self) -> None:
+        for core in documents.CLUSTER_API:
+            words = {
+                documents.told(
+                    documents.shaped(objects, core, "0.14"), 2, now
+                )["health"]
+                for now, objects in self._steps()
+            }
+            self.assertEqual({"HEALTHY", "UNKNOWN"}, words, core)
+
+    def test_versions_are_the_oldest_that_run(self) -> None:
+        versions: list[tuple[str, str]] = []
+        for now, objects in self._steps():
+            found = documents.told(documents.seen(objects), 2, now)
+            workers = found["groups"]["default-worker"]["version"]
+            pair = (found["coe_version"], workers)
+            if versions[-1:] != [pair]:
+                versions.append(pair)
+        self.assertEqual(
+            [
+                ("v1.34.2", "v1.34.2"),
+                ("v1.34.3", "v1.34.2"),
+                ("v1.34.3", "v1.34.3"),
+            ],
+            versions,
+        )
+
+
+class ManyNodesTest(base.BaseTestCase):
+    def test_a_thousand_nodes_are_few_entries_with_the_ill(self) -> None:
+        file = documents.load("settled")
+        machine = next(
+            each for each in file["objects"] if each["kind"] == "Machine"
+        )
+        machines = []
+        for number in range(1000):
+            text = json.dumps(machine).replace(
+                "7bs4z", f"n{number:03}-with-a-rather-long-name"
+            )
+            machines.append(json.loads(text))
+        for known in documents.all_conditions(machines[777]):
+            if known["type"] == "NodeReady":
+                known |= {"status": "False", "reason": "NodeNotReady"}
+        seen = documents.seen(file["objects"])
+        clock = view.Clock(file["now"] + 7200)
+        seen = dataclasses.replace(seen, machines=tuple(machines), clock=clock)
+        found = health.health(seen)
+        self.assertEqual("UNHEALTHY", found.status)
+        self.assertEqual(102, len(found.reason))
+        self.assertEqual("900 of 900 well", found.reason["more nodes"])
+        self.assertEqual(
+            ["False"],
+            [value for key, value in found.reason.items() if "n777-" in key],
+        )
+        self.assertLess(len(json.dumps(found.reason)), 16384)

@@ -22,6 +22,7 @@ RECORDED = (
     "Quota exceeded for cores: Requested 2, but already used 20 of 20 cores "
     "(HTTP 403) (Request-ID: req-6b8d7ce5-7e2d-4c4e-9b65-6d5f7b9f4a44)"
 )
+WHO = ("worker", "master")
 LATE = "web-0d864f219217-default-worker-dcnmb-wmqzh"
 
 
@@ -29,29 +30,22 @@ class RecordedTest(base.BaseTestCase):
     maxDiff = None
 
     def test_each_situation_is_told_as_it_stands_in_its_file(self) -> None:
-        for name in documents.names():
+        """And the views of one look never disagree."""
+        names = documents.names()
+        self.assertEqual(17, len(names))
+        for name in names:
             file = documents.load(name)
-            for shape, seen in documents.in_every_shape(
-                file["objects"]
-            ).items():
+            found = documents.in_every_shape(file["objects"])
+            expected = cluster_status.Expected(
+                documents.rows(file["workers"]), documents.REQUIRED
+            )
+            for shape, seen in found.items():
+                case = f"{name} as {shape} shows it"
                 wanted = dict(file["told"])
                 if shape.startswith("1.8/"):
                     wanted |= file.get("told_by_1.8", {})
-                self.assertEqual(
-                    wanted,
-                    documents.told(seen, file["workers"], file["now"]),
-                    f"{name} as {shape} shows it",
-                )
-
-    def test_the_views_of_one_look_never_disagree(self) -> None:
-        for name in documents.names():
-            file = documents.load(name)
-            shapes = documents.in_every_shape(file["objects"])
-            for shape, seen in shapes.items():
-                case = f"{name} as {shape} shows it"
-                expected = cluster_status.Expected(
-                    documents.rows(file["workers"]), documents.REQUIRED
-                )
+                told = documents.told(seen, file["workers"], file["now"])
+                self.assertEqual(wanted, told, case)
                 clock = view.Clock(file["now"])
                 seen = dataclasses.replace(seen, clock=clock)
                 wrong = agreement.disagreements(
@@ -60,9 +54,6 @@ class RecordedTest(base.BaseTestCase):
                     cluster_status.verdict(seen, expected),
                 )
                 self.assertEqual([], list(wrong), case)
-
-    def test_all_situations_are_there(self) -> None:
-        self.assertEqual(17, len(documents.names()))
 
 
 class RefusedServerTest(base.BaseTestCase):
@@ -77,14 +68,11 @@ class RefusedServerTest(base.BaseTestCase):
             )
             for shape, seen in documents.in_every_shape(objects).items():
                 found = documents.told(seen, 3, file["now"])
+                groups = found["groups"]
+                told = [groups[f"default-{e}"]["reason"] for e in WHO]
                 self.assertEqual(
-                    (reason, reason, "", "HEALTHY"),
-                    (
-                        found["reason"],
-                        found["groups"]["default-worker"]["reason"],
-                        found["groups"]["default-master"]["reason"],
-                        found["health"],
-                    ),
+                    [reason, reason, "", "HEALTHY"],
+                    [found["reason"], *told, found["health"]],
                     f"{name} as {shape} shows it",
                 )
 
@@ -170,6 +158,7 @@ class BlockedTest(base.BaseTestCase):
     GOING = "Pod shop/a: deletionTimestamp set, but still not removed"
 
     def test_a_node_that_cannot_be_drained_says_which_pods(self) -> None:
+        refused = 'admission webhook "x.example" denied the request: not today'
         rows = [
             ((f"Pod shop/db-0: {self.BUDGET}",), "shop/db-0", self.RELAX),
             (
@@ -182,24 +171,16 @@ class BlockedTest(base.BaseTestCase):
                 "shop/db-0",
                 self.LEAVE_ONE,
             ),
+            # Others that refuse an eviction have their words.
+            (
+                (f"Pod shop/db-0: failed to evict Pod, {refused}",),
+                "shop/db-0",
+                f"{refused}: delete them, or what refuses it",
+            ),
         ]
         for items, pods, advice in rows:
             reason = f"pods {pods} keep it from being drained: {advice}"
             self.assertEqual({reason}, self._reasons(items))
-
-    def test_others_that_refuse_an_eviction_have_their_words(self) -> None:
-        refused = (
-            'failed to evict Pod, admission webhook "x.example" denied the '
-            "request: not today"
-        )
-        self.assertEqual(
-            {
-                "pods shop/db-0 keep it from being drained: admission "
-                'webhook "x.example" denied the request: not today: delete '
-                "them, or what refuses it"
-            },
-            self._reasons((f"Pod shop/db-0: {refused}",)),
-        )
 
     def test_pods_that_go_are_no_error(self) -> None:
         file = documents.load("scaling_down")
@@ -248,30 +229,18 @@ class UnreachableTest(base.BaseTestCase):
         return found
 
     def test_an_unreachable_api_is_named_within_five_minutes(self) -> None:
-        self.assertEqual(
-            {
-                (
-                    "the management cluster can't reach the Kubernetes API "
-                    "at ",
-                    "UNHEALTHY",
-                    "not reachable from the management cluster: "
-                    f"{self.ADDRESS}",
-                )
-            },
-            self._reasons(240),
-        )
-
-    def test_before_that_it_is_starting(self) -> None:
-        self.assertEqual(
-            {
-                (
-                    "nodegroup default-master: 0 of 1 machines ready",
-                    "UNKNOWN",
-                    "starting",
-                )
-            },
-            self._reasons(230),
-        )
+        """Before that it is starting."""
+        plane = "nodegroup default-master: 0 of 1 machines ready"
+        for seconds, *told in (
+            (
+                240,
+                "the management cluster can't reach the Kubernetes API at ",
+                "UNHEALTHY",
+                f"not reachable from the management cluster: {self.ADDRESS}",
+            ),
+            (230, plane, "UNKNOWN", "starting"),
+        ):
+            self.assertEqual({tuple(told)}, self._reasons(seconds))
 
     def test_a_server_that_is_not_there_yet_explains_more(self) -> None:
         file = documents.load("provisioning")

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 import itertools
 
 from oslotest import base
@@ -16,87 +16,64 @@ from magnum_capi_helm.tests.unit.status import provider_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
-#: The steps of the network, in the order in which CAPO makes them.
-_NETWORK = (
-    *("OpenStackCluster NetworkReady", "OpenStackCluster RouterReady"),
-    *("OpenStackCluster SecurityGroupsReady",),
-    *("OpenStackCluster APIEndpointReady", "OpenStackCluster Ready"),
-)
-_REPLACED = ("Machine OwnerRemediated", "Machine HealthCheckSucceeded")
 #: Situation, set -> types whose message the ``status_reason`` has, the most
 #: urgent first.
 PRECEDENCE = {
-    ("starting", "v1beta1"): (
-        *_NETWORK,
-        "OpenStackServer InstanceReady",
-        "OpenStackServer FloatingAddressFromPoolReady",
-        "OpenStackServer Ready",
-        "OpenStackMachine InstanceReady",
-        "OpenStackMachine APIServerIngressReadyCondition",
-        "OpenStackMachine FloatingAddressFromPoolReady",
-        "OpenStackMachine Ready",
-        "Machine InfrastructureReady",
-        "Machine BootstrapReady",
-        *_REPLACED,
-    ),
-    ("starting", "v1beta2"): (
-        "OpenStackCluster OpenStackAuthenticationSucceeded",
-        *_NETWORK,
-        "OpenStackServer OpenStackAuthenticationSucceeded",
-        "OpenStackServer InstanceReady",
-        "OpenStackServer FloatingAddressFromPoolReady",
-        "OpenStackMachine OpenStackAuthenticationSucceeded",
-        "OpenStackMachine InstanceReady",
-        "OpenStackMachine APIServerIngressReady",
-        "OpenStackMachine Ready",
-        "Machine InfrastructureReady",
-        "Machine BootstrapConfigReady",
-        *_REPLACED,
-    ),
-    ("settled", "v1beta1"): (
-        "KubeadmControlPlane EtcdClusterHealthy",
-        "KubeadmControlPlane ControlPlaneComponentsHealthy",
-        "KubeadmControlPlane MachinesReady",
-        "KubeadmControlPlane Ready",
-        "Cluster Ready",
-        "Cluster InfrastructureReady",
-        "Cluster ControlPlaneReady",
-    ),
-    ("settled", "v1beta2"): (
-        "KubeadmControlPlane ScalingUp",
-        "KubeadmControlPlane ScalingDown",
-        "KubeadmControlPlane Remediating",
-        "KubeadmControlPlane EtcdClusterHealthy",
-        "KubeadmControlPlane ControlPlaneComponentsHealthy",
-        "KubeadmControlPlane MachinesReady",
-        "KubeadmControlPlane Available",
-        "MachineDeployment ScalingUp",
-        "MachineDeployment ScalingDown",
-        "MachineDeployment Remediating",
-        "KubeadmControlPlane RollingOut",
-        "MachineDeployment RollingOut",
-        "Cluster Available",
-    ),
-    ("leaving", "v1beta1"): (
-        "OpenStackMachine InstanceReady",
-        "OpenStackMachine APIServerIngressReadyCondition",
-        "OpenStackMachine FloatingAddressFromPoolReady",
-        "OpenStackMachine Ready",
-        "OpenStackServer InstanceReady",
-        "OpenStackServer FloatingAddressFromPoolReady",
-        "OpenStackServer Ready",
-    ),
-    ("leaving", "v1beta2"): (
-        "OpenStackMachine OpenStackAuthenticationSucceeded",
-        "OpenStackMachine InstanceReady",
-        "OpenStackMachine APIServerIngressReady",
-        "OpenStackMachine Ready",
-        "OpenStackServer OpenStackAuthenticationSucceeded",
-        "OpenStackServer InstanceReady",
-        "OpenStackServer FloatingAddressFromPoolReady",
-        "KubeadmControlPlane Deleting",
-    ),
+    ("starting", "v1beta1"): """
+OpenStackCluster NetworkReady RouterReady SecurityGroupsReady
+OpenStackCluster APIEndpointReady Ready
+OpenStackServer InstanceReady FloatingAddressFromPoolReady Ready
+OpenStackMachine InstanceReady APIServerIngressReadyCondition
+OpenStackMachine FloatingAddressFromPoolReady Ready
+Machine InfrastructureReady BootstrapReady OwnerRemediated
+Machine HealthCheckSucceeded
+""",
+    ("starting", "v1beta2"): """
+OpenStackCluster OpenStackAuthenticationSucceeded NetworkReady RouterReady
+OpenStackCluster SecurityGroupsReady APIEndpointReady Ready
+OpenStackServer OpenStackAuthenticationSucceeded InstanceReady
+OpenStackServer FloatingAddressFromPoolReady
+OpenStackMachine OpenStackAuthenticationSucceeded InstanceReady
+OpenStackMachine APIServerIngressReady Ready
+Machine InfrastructureReady BootstrapConfigReady OwnerRemediated
+Machine HealthCheckSucceeded
+""",
+    ("settled", "v1beta1"): """
+KubeadmControlPlane EtcdClusterHealthy ControlPlaneComponentsHealthy
+KubeadmControlPlane MachinesReady Ready
+Cluster Ready InfrastructureReady ControlPlaneReady
+""",
+    ("settled", "v1beta2"): """
+KubeadmControlPlane ScalingUp ScalingDown Remediating EtcdClusterHealthy
+KubeadmControlPlane ControlPlaneComponentsHealthy MachinesReady Available
+MachineDeployment ScalingUp ScalingDown Remediating
+KubeadmControlPlane RollingOut
+MachineDeployment RollingOut
+Cluster Available
+""",
+    ("leaving", "v1beta1"): """
+OpenStackMachine InstanceReady APIServerIngressReadyCondition
+OpenStackMachine FloatingAddressFromPoolReady Ready
+OpenStackServer InstanceReady FloatingAddressFromPoolReady Ready
+""",
+    ("leaving", "v1beta2"): """
+OpenStackMachine OpenStackAuthenticationSucceeded InstanceReady
+OpenStackMachine APIServerIngressReady Ready
+OpenStackServer OpenStackAuthenticationSucceeded InstanceReady
+OpenStackServer FloatingAddressFromPoolReady
+KubeadmControlPlane Deleting
+""",
 }
+
+
+def _orders() -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each situation and set, with its kinds and types in order."""
+    for (situation, name), text in PRECEDENCE.items():
+        lines = (each.split() for each in text.strip().splitlines())
+        order = [
+            f"{kind} {type_}" for kind, *types in lines for type_ in types
+        ]
+        yield situation, name, order
 
 
 def _reason(situation: str, *bad: condition_types.Type) -> str:
@@ -128,9 +105,7 @@ class ConditionTypesTest(base.BaseTestCase):
         self.assertEqual(set(), left_out - unread, f"remove from {table}")
         self.assertEqual(set(), read & unread)
 
-    def test_types_that_are_well_when_false_are_those_of_the_sources(
-        self,
-    ) -> None:
+    def test_types_well_when_false_are_those_of_the_sources(self) -> None:
         self.assertEqual(
             set(condition_types.file()["negative"]), conditions.NEGATIVE
         )
@@ -148,7 +123,7 @@ class PrecedenceTest(base.BaseTestCase):
     """Of two faults, the reason has the more urgent first."""
 
     def test_the_reason_has_each_of_these_faults_alone(self) -> None:
-        for (situation, name), order in PRECEDENCE.items():
+        for situation, name, order in _orders():
             told = {
                 each.name
                 for each in condition_types.types()
@@ -158,22 +133,17 @@ class PrecedenceTest(base.BaseTestCase):
             self.assertEqual(sorted(order), sorted(told))
 
     def test_the_reason_has_the_more_urgent_of_each_pair_first(self) -> None:
-        for (situation, name), order in PRECEDENCE.items():
-            self._each_pair(situation, name, order)
-
-    def _each_pair(
-        self, situation: str, name: str, order: Sequence[str]
-    ) -> None:
-        known = {
-            each.name: each
-            for each in condition_types.types()
-            if each.set == name
-        }
-        for first, second in itertools.combinations(order, 2):
-            reason = _reason(situation, known[first], known[second])
-            before, found, _ = reason.partition(f"smoke in {first}")
-            self.assertTrue(found, (situation, first, reason))
-            self.assertNotIn(f"smoke in {second}", before, situation)
+        for situation, name, order in _orders():
+            known = {
+                each.name: each
+                for each in condition_types.types()
+                if each.set == name
+            }
+            for first, second in itertools.combinations(order, 2):
+                reason = _reason(situation, known[first], known[second])
+                before, found, _ = reason.partition(f"smoke in {first}")
+                self.assertTrue(found, (situation, first, reason))
+                self.assertNotIn(f"smoke in {second}", before, situation)
 
 
 class AddonTest(base.BaseTestCase):

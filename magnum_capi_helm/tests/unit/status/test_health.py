@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from oslotest import base
 
@@ -15,7 +15,7 @@ from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
-OLD = (shapes.V1BETA1,)
+ALL, OLD = shapes.GENERATIONS, (shapes.V1BETA1,)
 WITH_NEW = (shapes.BOTH, shapes.V1BETA2)
 NODES = {
     "node-cp-1.Ready": "True",
@@ -24,130 +24,117 @@ NODES = {
 }
 
 
-def cluster(
-    shape: str, name: str, condition: tuple[str, str, str]
-) -> dict[str, Any]:
-    """A Cluster with a condition of either set."""
-    condition_map = {name: condition}
-    return {
-        "cluster": core_objects.cluster(
-            shape, old=condition_map, new=condition_map
-        )
-    }
+#: Conditions of a machine.
+FULL = {
+    "NodeReady": ("True", "", ""),
+    "NodeHealthy": (
+        *("False", "NodeNotHealthy"),
+        "* Node.DiskPressure: kubelet has disk pressure",
+    ),
+}
+
+
+class Case(NamedTuple):
+    """Shapes, changes of a complete release, health, and the reason."""
+
+    shapes: tuple[str, ...]
+    change: Callable[[str], dict[str, Any]]
+    status: str
+    reason: dict[str, str]
+
+
+def cluster(shape: str, name: str, *status: str) -> dict[str, Any]:
+    found = {name: (status[0], "X", "")}
+    return {"cluster": core_objects.cluster(shape, old=found, new=found)}
 
 
 def control_plane(shape: str, **conditions: Any) -> dict[str, Any]:
-    """A control plane with conditions of both sets."""
     plane = core_objects.control_plane(shape, old=conditions, new=conditions)
     return {"control_plane": plane}
 
 
 def worker(
-    shape: str,
-    status: str,
-    reasons: tuple[str, str] = ("SomeReason", "SomeReason"),
-    message: str = "",
-    **changes: Any,
+    shape: str, status: str, message: str = "", **changes: Any
 ) -> dict[str, Any]:
-    """A single machine whose node has a status.
-
-    :param reasons: of the old set of conditions, and of the new one
-    """
-    old, new = [(status, reason, message) for reason in reasons]
+    """A single machine whose node has a status."""
+    found = (status, "SomeReason", message)
+    if status == "Unknown" and message:
+        found = (status, "NodeReadyUnknown", message)
+    old = (status, "NodeConditionsFailed" if message else "X", message)
     changes["old"] = {"NodeHealthy": old}
-    changes["new"] = {"NodeHealthy": new, "NodeReady": new}
+    changes["new"] = {"NodeHealthy": found, "NodeReady": found}
     return {"machines": (core_objects.machine(shape, "w-1", **changes),)}
 
 
 def workers(shape: str, **conditions: Any) -> dict[str, Any]:
-    """A MachineDeployment with conditions of both sets."""
     group = core_objects.workers(
         shape, group="gpu", old=conditions, new=conditions
     )
     return {"deployments": (group,)}
 
 
-#: Shapes, changes of a complete release -> health, and reason without the
-#: nodes and the API that are well.
-ROWS: dict[
-    str,
-    tuple[
-        tuple[str, ...],
-        Callable[[str], dict[str, Any]],
-        str,
-        dict[str, str],
-    ],
-] = {
-    "all is well": (shapes.GENERATIONS, lambda _: {}, "HEALTHY", {}),
-    "a paused cluster": (
-        shapes.GENERATIONS,
+ROWS: dict[str, Case] = {
+    "all is well": Case(ALL, lambda _: {}, "HEALTHY", {}),
+    "a paused cluster": Case(
+        ALL,
         lambda s: {"cluster": core_objects.cluster(s, paused=True)},
         "UNKNOWN",
         {"cluster": "paused"},
     ),
-    "a node that is not ready": (
-        shapes.GENERATIONS,
+    "a node that is not ready": Case(
+        ALL,
         lambda s: worker(s, "False"),
         "UNHEALTHY",
         {"node-w-1.Ready": "False"},
     ),
-    "a node whose kubelet stopped": (
-        shapes.GENERATIONS,
+    "a node whose kubelet stopped": Case(
+        ALL,
         lambda s: worker(
-            s,
-            "Unknown",
-            ("NodeConditionsFailed", "NodeReadyUnknown"),
-            "* Node.Ready: Kubelet stopped posting node status.",
+            s, "Unknown", "* Node.Ready: Kubelet stopped posting node status."
         ),
         "UNHEALTHY",
         {"node-w-1.Ready": "Unknown"},
     ),
-    "a node that has just registered": (
+    "a node that has just registered": Case(
         WITH_NEW,
         lambda s: worker(
-            s,
-            "Unknown",
-            ("NodeConditionsFailed", "NodeReadyUnknown"),
-            "* Node.Ready: Condition not yet reported",
+            s, "Unknown", "* Node.Ready: Condition not yet reported"
         ),
         "UNKNOWN",
         {"node-w-1.Ready": "Unknown"},
     ),
     # Without a node the machine's own name stands for it.
-    "a machine that lost its node": (
-        shapes.GENERATIONS,
+    "a machine that lost its node": Case(
+        ALL,
         lambda s: worker(s, "Unknown", node=False),
         "UNKNOWN",
         {"w-1.Ready": "Unknown"},
     ),
-    "a machine that is being deleted is not judged": (
-        shapes.GENERATIONS,
-        lambda s: worker(s, "False", deleting=True),
-        "HEALTHY",
-        {},
+    "a machine that is being deleted is not judged": Case(
+        ALL, lambda s: worker(s, "False", deleting=True), "HEALTHY", {}
     ),
-    "an API that the management cluster does not reach": (
+    "an API that the management cluster does not reach": Case(
         WITH_NEW,
-        lambda s: cluster(s, "RemoteConnectionProbe", ("False", "", "")),
+        lambda s: cluster(s, "RemoteConnectionProbe", "False"),
         "UNHEALTHY",
         {
             "api": "not reachable from the management cluster: "
             "https://192.0.2.10:6443"
         },
     ),
-    "an API whose state is unknown": (
+    "an API whose state is unknown": Case(
         WITH_NEW,
-        lambda s: cluster(s, "RemoteConnectionProbe", ("Unknown", "", "")),
+        lambda s: cluster(s, "RemoteConnectionProbe", "Unknown"),
         "UNKNOWN",
         {"api": "unknown"},
     ),
-    "the old set has no probe, but the first start": (
+    "the old set has no probe, but the first start": Case(
         OLD,
-        lambda s: cluster(s, "ControlPlaneInitialized", ("False", "X", "")),
+        lambda s: cluster(s, "ControlPlaneInitialized", "False"),
         "UNKNOWN",
         {"api": "starting"},
     ),
-    "a control plane that is not available": (
+    "a control plane that is not available": Case(
         WITH_NEW,
         lambda s: control_plane(
             s, Available=("False", "Down", "* etcd\n  is down")
@@ -156,51 +143,36 @@ ROWS: dict[
         {"controlplane": "etcd is down"},
     ),
     # There Available only tells of the first start; Ready sums up.
-    "an ill control plane in the old set": (
+    "an ill control plane in the old set": Case(
         OLD,
         lambda s: control_plane(s, Ready=("False", "X", "etcd is down")),
         "UNHEALTHY",
         {"controlplane": "etcd is down"},
     ),
-    "no control plane": (
-        shapes.GENERATIONS,
+    "no control plane": Case(
+        ALL,
         lambda _: {"control_plane": None},
         "UNKNOWN",
         {"controlplane": "unknown"},
     ),
-    "a group that is not available": (
-        shapes.GENERATIONS,
+    "a group that is not available": Case(
+        ALL,
         lambda s: workers(
             s, Ready=("False", "X", ""), Available=("False", "X", "")
         ),
         "UNHEALTHY",
         {"nodegroup.gpu": "not available"},
     ),
-    "a node that is ready and under pressure": (
+    "a node that is ready and under pressure": Case(
         WITH_NEW,
-        lambda s: {
-            "machines": (
-                core_objects.machine(
-                    s,
-                    "w-1",
-                    new={
-                        "NodeReady": ("True", "", ""),
-                        "NodeHealthy": (
-                            "False",
-                            "NodeNotHealthy",
-                            "* Node.DiskPressure: kubelet has disk pressure",
-                        ),
-                    },
-                ),
-            )
-        },
+        lambda s: {"machines": (core_objects.machine(s, "w-1", new=FULL),)},
         "UNHEALTHY",
         {
             "node-w-1.Ready": "True",
             "node-w-1.DiskPressure": "kubelet has disk pressure",
         },
     ),
-    "a new condition that is well when it is false": (
+    "a new condition that is well when it is false": Case(
         WITH_NEW,
         lambda s: workers(s, RollingOut=("True", "", "")),
         "HEALTHY",
@@ -235,19 +207,21 @@ class HealthTest(base.BaseTestCase):
             ("False", "NodeNotReady", ("HEALTHY", "starting")),
             ("Unknown", "NodeReadyUnknown", ("UNHEALTHY", "Unknown")),
         ):
-            changes = worker(shapes.V1BETA2, status, (reason, reason))
-            (machine,) = changes["machines"]
+            node_ready = dict.fromkeys(
+                ("NodeHealthy", "NodeReady"), (status, reason, "")
+            )
+            machine = core_objects.machine(
+                shapes.V1BETA2, "w-1", new=node_ready
+            )
             machine["metadata"]["creationTimestamp"] = _minute_ago()
             for each in machine["status"]["conditions"]:
                 each["lastTransitionTime"] = _minute_ago()
-            objects = releases.complete(shapes.V1BETA2, **changes)
-            judged = health.health(objects)
+            seen = releases.complete(shapes.V1BETA2, machines=(machine,))
+            judged = health.health(seen)
             node = judged.reason["node-w-1.Ready"]
             self.assertEqual(expected, (judged.status, node))
 
-    def test_a_control_plane_without_quorum_is_ill_whatever_moves(
-        self,
-    ) -> None:
+    def test_a_plane_without_quorum_is_ill_whatever_moves(self) -> None:
         lost = "1 of 3 etcd members is healthy, at least 2 required"
         mute = "Failed to get etcd members"
         away = ("False", "NotAvailable", lost)
@@ -282,14 +256,75 @@ class HealthTest(base.BaseTestCase):
             )
 
     def test_without_a_cluster_nothing_is_known(self) -> None:
-        judged = health.health(view.View(release=shapes.RELEASE))
-        self.assertEqual(
-            health.Health(
-                "UNKNOWN",
-                {
-                    "cluster": "the Cluster object demo-45f11a8de301 is not "
-                    "on the management cluster"
-                },
-            ),
-            judged,
+        absent = (
+            "the Cluster object demo-45f11a8de301 is not on the management "
+            "cluster"
         )
+        self.assertEqual(
+            health.Health("UNKNOWN", {"cluster": absent}),
+            health.health(view.View(release=shapes.RELEASE)),
+        )
+
+
+_QUOTA = "Quota exceeded for cores"
+
+
+def _deployment(*conditions: dict[str, str]) -> dict[str, Any]:
+    return {"kind": "Deployment", "status": {"conditions": list(conditions)}}
+
+
+class StoppedTest(base.BaseTestCase):
+    def test_each_state_of_the_deployment_has_its_reason(self) -> None:
+        available = {"type": "Available", "status": "True"}
+        missing = {"type": "Available", "status": "False"}
+        message = "Deployment does not have minimum availability."
+        rows: list[tuple[dict[str, Any] | None, str]] = [
+            (None, "its Deployment does not exist"),
+            (_deployment(), "it has no replica yet"),
+            (_deployment(available), ""),
+            (_deployment(missing), "no replica is available"),
+            (_deployment({**missing, "message": message}), message),
+        ]
+        self.assertEqual(
+            rows, [(row, health.stopped_reason(row)) for row, _ in rows]
+        )
+
+
+class AutoscalerTest(base.BaseTestCase):
+    def _health(
+        self, shape: str, stopped: str | None, **group: Any
+    ) -> dict[str, str]:
+        """The entries of a cluster whose second worker may be missing."""
+        fault = ("False", "InstanceCreateFailed", _QUOTA)
+        missing = group.get("ready") == 1
+        conditions = {"InfrastructureReady": fault} if missing else {}
+        objects = releases.complete(
+            shape,
+            deployments=(core_objects.workers(shape, **group),),
+            machines=(
+                core_objects.machine(shape, "w-1"),
+                core_objects.machine(
+                    shape, "w-2", old=conditions, new=conditions
+                ),
+            ),
+        )
+        return health.of_autoscaler(objects, stopped)
+
+    def test_each_fault_of_the_autoscaler_has_its_reason(self) -> None:
+        group = "autoscaler.default-worker"
+        fault = f"1 of 2 nodes ready: machine w-2: {_QUOTA} [cloud]"
+        most = "at its maximum of 9 nodes"
+        rows: list[tuple[str | None, dict[str, Any], dict[str, str]]] = [
+            ("", {}, {"autoscaler": "ok"}),
+            (None, {}, {"autoscaler": "unknown"}),
+            ("crashed", {}, {"autoscaler": "not running: crashed"}),
+            ("", {"count": 9}, {"autoscaler": "ok", group: most}),
+            ("", {"ready": 1}, {"autoscaler": "ok", group: fault}),
+        ]
+        for shape in shapes.GENERATIONS:
+            found = [
+                (stopped, fields, self._health(shape, stopped, **scaled))
+                for stopped, fields, _ in rows
+                for scaled in ({"autoscaled": True, **fields},)
+            ]
+            self.assertEqual(rows, found, shape)

@@ -41,30 +41,26 @@ CAPO_V1BETA2 = "infrastructure.cluster.x-k8s.io/v1beta2"
 FAILED = ("False", "InstanceDeleteFailed", "Deleting instance failed: 500")
 
 
+_INGRESS = "APIServerIngressReady"
+_LOGIN = "OpenStackAuthenticationSucceeded"
+_NO_SECRET = "Failed to create OpenStack client scope: secret not found"
+
 #: Condition of the OpenStackMachine, or of the Machine in both sets ->
 #: the error.
 BELOW: dict[tuple[str, str, str], str] = {
     ("InstanceReady", "InstanceCreateFailed", NO_HOST_TEXT): NO_ROOM,
     # CAPO 0.15 says why it can't log in.
-    (
-        "OpenStackAuthenticationSucceeded",
-        "OpenStackAuthenticationFailed",
-        "Failed to create OpenStack client scope: secret not found",
-    ): "Failed to create OpenStack client scope: secret not found",
+    (_LOGIN, "OpenStackAuthenticationFailed", _NO_SECRET): _NO_SECRET,
     # The type of this condition ends in "Condition", in CAPO's source.
-    (
-        "APIServerIngressReadyCondition",
-        "LoadBalancerMemberError",
-        "pool is immutable",
-    ): "pool is immutable",
+    (f"{_INGRESS}Condition", "LoadBalancerMemberError", "no pool"): "no pool",
     # In v1beta2 it does not.
-    (
-        "APIServerIngressReady",
-        "FloatingIPError",
-        "no more IP addresses",
-    ): "no more IP addresses",
+    (_INGRESS, "FloatingIPError", "no more IP addresses"): (
+        "no more IP addresses"
+    ),
     ("InstanceReady", "InstanceCreateFailed", ""): "",
 }
+_BOOTING = "Waiting for a node with matching ProviderID to exist"
+
 OWN: dict[tuple[str, str, str], str] = {
     ("InfrastructureReady", "InstanceCreateFailed", NO_HOST_TEXT): NO_ROOM,
     ("NodeHealthy", "NodeConditionsFailed", "no kubelet"): "no kubelet",
@@ -73,16 +69,11 @@ OWN: dict[tuple[str, str, str], str] = {
     ("InfrastructureReady", "NotReady", "provisioned is false"): "",
     ("NodeHealthy", "WaitingForNodeRef", "wait"): "",
     # The words of Cluster API up to 1.8 while a server boots.
-    (
-        "NodeHealthy",
-        "NodeProvisioning",
-        "Waiting for a node with matching ProviderID to exist",
-    ): "",
+    ("NodeHealthy", "NodeProvisioning", _BOOTING): "",
 }
 
 
 def fault_of(machine: view.Object, seen: view.View) -> str:
-    """The fault of the machine w-1."""
     found = machine_status.branch(machine, seen)
     return shapes.sentence(tree.told(found)).removeprefix("machine w-1: ")
 
@@ -114,54 +105,41 @@ class MachineErrorTest(base.BaseTestCase):
                 )
 
     def test_a_condition_of_an_older_capo_is_not_read_any_more(self) -> None:
-        infra = provider_objects.server(
-            "w-1",
-            {
-                "APIServerIngressReadyCondition": (
-                    "False",
-                    "LoadBalancerMemberError",
-                    "pool is immutable",
-                ),
-                "APIServerIngressReady": ("True", "Ready", ""),
-            },
-        )
+        found = {
+            f"{_INGRESS}Condition": ("False", "LoadBalancerMemberError", "no"),
+            _INGRESS: ("True", "Ready", ""),
+        }
+        infra = provider_objects.server("w-1", found)
         for shape in shapes.GENERATIONS:
             self.assertEqual("", self.error(shape, infra))
 
     def test_the_failure_of_the_server_precedes_all(self) -> None:
-        server = provider_objects.server(
-            "w-1",
-            {"InstanceReady": ("False", "X", "less")},
-            f" {NO_HOST_TEXT}\n",
-        )
-        for shape in shapes.GENERATIONS:
-            self.assertEqual(NO_ROOM, self.error(shape, server))
-
-    def test_unknown_is_no_fault(self) -> None:
+        less = {"InstanceReady": ("False", "X", "less")}
+        server = provider_objects.server("w-1", less, f" {NO_HOST_TEXT}\n")
         lost = {"NodeHealthy": ("Unknown", "InspectionFailed", "who knows")}
         for shape in shapes.GENERATIONS:
+            self.assertEqual(NO_ROOM, self.error(shape, server))
             self.assertEqual("", self.error(shape, old=lost, new=lost))
 
     def test_machines_that_share_a_fault_are_counted(self) -> None:
-        names = ("w-2", "w-1", "w-3")
+        faults = {"w-2": "Quota exceeded", "w-1": NO_HOST_TEXT}
+        faults["w-3"] = NO_HOST_TEXT
         seen = releases.complete(
             shapes.V1BETA2,
             machines=tuple(
-                core_objects.machine(shapes.V1BETA2, name) for name in names
+                core_objects.machine(shapes.V1BETA2, name) for name in faults
             ),
-            infra_machines=(
-                provider_objects.server("w-1", failure=NO_HOST_TEXT),
-                provider_objects.server("w-2", failure="Quota exceeded"),
-                provider_objects.server("w-3", failure=NO_HOST_TEXT),
+            infra_machines=tuple(
+                provider_objects.server(name, failure=fault)
+                for name, fault in faults.items()
             ),
         )
-        parts = machine_status.branches(
-            seen.machines_of("default-worker"), seen
-        )
+        found = seen.machines_of("default-worker")
+        parts = tuple(machine_status.branches(found, seen))
         self.assertEqual(
             f"machine w-1: {NO_ROOM} "
             "(and 2 more: machine w-2: Quota exceeded) [no-host]",
-            tree.told(tree.Branch("", children=tuple(parts))),
+            tree.told(tree.Branch("", children=parts)),
         )
 
 
@@ -185,43 +163,38 @@ class ServerTest(base.BaseTestCase):
         make = provider_objects.openstack_server
         quota = ("False", "InstanceCreateFailed", "Quota exceeded, too many")
         gone = ("False", "InstanceNotFound", "The server was deleted")
+        busy = ("False", "OpenStackError", "Nova answered 503")
+        no_port = "Failed to create port w-1-0: no address"
         deaf = view.Fault(unread="Keystone: no answer")
+        unasked = "Nova could not be asked: Keystone: no answer"
+        none = make("w-1", "", ("", "", ""), instance="")
+        volume = make("w-1", "ERROR", VOLUME, instance="")
+        no_volume = "volume v-1 could not be made"
         rows: list[tuple[view.Object, view.Fault | None, str]] = [
             # What Nova says comes first.
             (make("w-1"), NO_HOST, NO_ROOM),
-            # Nova has no fault, or was not asked.
+            # Nova has no fault, or was not asked, or gave no answer.
             (make("w-1"), view.Fault(), IN_ERROR),
             (make("w-1"), None, IN_ERROR),
-            (
-                make("w-1"),
-                deaf,
-                f"{IN_ERROR}: Nova could not be asked: Keystone: no answer",
-            ),
+            (make("w-1"), deaf, f"{IN_ERROR}: {unasked}"),
+            (make("w-1", condition=busy), deaf, f"{busy[2]}: {unasked}"),
             # Nova refused to make it: CAPO has its words, and no id.
             (make("w-1", condition=quota, instance=""), None, quota[2]),
             (make("w-1", "ACTIVE", gone), None, gone[2]),
             # Neutron refused a port: CAPO has an event of it alone.
+            (none, view.Fault(no_port), no_port),
             (
-                make("w-1", "", ("", "", ""), instance=""),
-                view.Fault("Failed to create port w-1-0: no address"),
-                "Failed to create port w-1-0: no address",
-            ),
-            (
-                make("w-1", "", ("", "", ""), instance=""),
+                none,
                 view.Fault(unread="no"),
                 "no server yet: OpenStack could not be asked: no",
             ),
             # Cinder's message, or at least CAPO's.
             (
-                make("w-1", "ERROR", VOLUME, instance=""),
-                view.Fault("volume v-1 could not be made: no backend"),
-                "volume v-1 could not be made: no backend",
+                volume,
+                view.Fault(f"{no_volume}: no backend"),
+                f"{no_volume}: no backend",
             ),
-            (
-                make("w-1", "ERROR", VOLUME, instance=""),
-                view.Fault(),
-                f"volume v-1 could not be made: {ASK_CINDER}",
-            ),
+            (volume, view.Fault(), f"{no_volume}: {ASK_CINDER}"),
             # It starts, or runs.
             (make("w-1", "BUILD", ("", "", "")), None, ""),
             (make("w-1", "ACTIVE", ("True", "", "")), None, ""),
@@ -231,29 +204,11 @@ class ServerTest(base.BaseTestCase):
                 {told}, self.of(server, fault), f"{server} {fault}"
             )
 
-    def test_an_answer_of_nova_that_is_missing_hides_nothing(self) -> None:
-        deaf = view.Fault(unread="Keystone: no answer")
-        quota = ("False", "OpenStackError", "Nova answered 503")
-        server = provider_objects.openstack_server("w-1", condition=quota)
-        self.assertEqual(
-            {
-                "Nova answered 503: Nova could not be asked: Keystone: no "
-                "answer"
-            },
-            self.of(server, deaf),
-        )
-
     def test_the_server_explains_more_than_the_machine(self) -> None:
-        ill = ("False", "SomeReason", "no providerID")
-        self.assertEqual(
-            {NO_ROOM},
-            self.of(
-                provider_objects.openstack_server("w-1"),
-                NO_HOST,
-                old={"InfrastructureReady": ill},
-                new={"InfrastructureReady": ill},
-            ),
-        )
+        ill = {"InfrastructureReady": ("False", "SomeReason", "no providerID")}
+        server = provider_objects.openstack_server("w-1")
+        found = self.of(server, NO_HOST, old=ill, new=ill)
+        self.assertEqual({NO_ROOM}, found)
 
     def test_a_fault_of_nova_is_the_reason_of_the_cluster(self) -> None:
         for name, group in (
@@ -277,72 +232,58 @@ class ServerTest(base.BaseTestCase):
 class DeletionTest(base.BaseTestCase):
     """Machines that are deleted, and do not go."""
 
-    def told(self, conditions: shapes.Conditions, old: bool) -> set[str]:
-        """What is told of a Machine with those conditions."""
+    def told(self, name: str, message: str) -> set[str]:
+        """What is told of a Machine with that condition, in its sets."""
+        new = name == "Deleting"
+        found = {name: ("True" if new else "False", "X", message)}
         return {
             machine_status.remaining(
                 [
                     core_objects.machine(
                         shape,
                         "w-1",
-                        old=conditions if old else {},
-                        new=conditions,
+                        old={} if new else found,
+                        new=found,
                         deleting=True,
                     )
                 ],
                 view.View(shapes.RELEASE),
             )
-            for shape in (
-                shapes.GENERATIONS if old else shapes.GENERATIONS[1:]
-            )
+            for shape in shapes.GENERATIONS[int(new) :]
         }
 
     def test_each_step_of_cluster_api_is_told(self) -> None:
         count = "1 machine still to be deleted: w-1"
-        steps = (
-            "Waiting for pre-drain hooks to succeed (hooks: backup)",
-            "Drain not completed yet (started at 12:00): * Pod a/b: waiting",
-            "Waiting for Node volumes to be detached (started at 12:00) "
-            "* PersistentVolumeClaims: shop/db",
-            "Waiting for pre-terminate hooks to succeed (hooks: x)",
-            "Waiting for OpenStackMachine to be deleted",
-            "Error deleting Node, please check controller logs for errors",
+        pre_drain, pre_terminate = (
+            f"Waiting for pre-{when} hooks to succeed"
+            for when in ("drain", "terminate")
         )
-        for message in steps:
-            self.assertEqual(
-                {f"{count}; machine w-1: {message}"},
-                self.told({"Deleting": ("True", "X", message)}, old=False),
-            )
-        for message in ("Deletion started", "Deletion completed"):
-            self.assertEqual(
-                {count},
-                self.told({"Deleting": ("True", "X", message)}, old=False),
-            )
-
-    def test_each_step_of_the_old_set_is_told(self) -> None:
+        volumes = "Waiting for node volumes to be detached"
         rows = [
-            (
-                "PreDrainDeleteHookSucceeded",
-                "",
-                "Waiting for pre-drain hooks to succeed",
+            *(
+                ("Deleting", message, message)
+                for message in (
+                    f"{pre_drain} (hooks: backup)",
+                    "Drain not completed yet (started at 12:00): * Pod a/b: "
+                    "waiting",
+                    "Waiting for Node volumes to be detached (started at "
+                    "12:00) * PersistentVolumeClaims: shop/db",
+                    f"{pre_terminate} (hooks: x)",
+                    "Waiting for OpenStackMachine to be deleted",
+                    "Error deleting Node, please check controller logs",
+                )
             ),
+            ("Deleting", "Deletion started", ""),
+            ("Deleting", "Deletion completed", ""),
+            # Of the old set.
+            ("PreDrainDeleteHookSucceeded", "", pre_drain),
             ("DrainingSucceeded", "Drain: Pod a/b", "Drain: Pod a/b"),
-            (
-                "VolumeDetachSucceeded",
-                "Waiting for node volumes to be detached",
-                "Waiting for node volumes to be detached",
-            ),
-            (
-                "PreTerminateDeleteHookSucceeded",
-                "",
-                "Waiting for pre-terminate hooks to succeed",
-            ),
+            ("VolumeDetachSucceeded", volumes, volumes),
+            ("PreTerminateDeleteHookSucceeded", "", pre_terminate),
         ]
         for name, message, told in rows:
-            self.assertEqual(
-                {f"1 machine still to be deleted: w-1; machine w-1: {told}"},
-                self.told({name: ("False", "X", message)}, old=True),
-            )
+            expected = f"{count}; machine w-1: {told}" if told else count
+            self.assertEqual({expected}, self.told(name, message))
 
     def below(
         self,
@@ -376,36 +317,26 @@ class DeletionTest(base.BaseTestCase):
         after = provider_objects.server("w-1", {"InstanceReady": FAILED})
         paused = make("w-1") | {"kind": "OpenStackMachine"}
         paused["metadata"] |= {"annotations": {"cluster.x-k8s.io/paused": ""}}
-        paused["metadata"]["name"] = "server-w-1"
+        failed = deleted(make("w-1", "ACTIVE", FAILED), own)
+        before = deleted(make("w-1", since=BEFORE), own)
+        late = deleted(make("w-1", since=AFTER), own)
+        others = deleted(make("w-1", since=BEFORE), "a.example/b")
+        no_host = view.Fault("No valid host was found. ", 1.0)
+        busy = view.Fault("volume is busy", 4e9)
         rows: list[tuple[dict[str, Any], str]] = [
             ({}, waiting),
             (
                 {"infra": paused},
                 "the operator has paused it: nothing is changed",
             ),
-            (
-                {"server": deleted(make("w-1", "ACTIVE", FAILED), own)},
-                FAILED[2],
-            ),
+            ({"server": failed}, FAILED[2]),
             ({"infra": deleted(after)}, FAILED[2]),
             # The fault of its creation does not hinder its deletion.
-            ({"server": deleted(make("w-1", since=BEFORE), own)}, waiting),
+            ({"server": before}, waiting),
+            ({"server": late, "fault": no_host}, IN_ERROR),
+            ({"server": before, "fault": busy}, "volume is busy"),
             (
-                {
-                    "server": deleted(make("w-1", since=AFTER), own),
-                    "fault": view.Fault("No valid host was found. ", 1.0),
-                },
-                IN_ERROR,
-            ),
-            (
-                {
-                    "server": deleted(make("w-1", since=BEFORE), own),
-                    "fault": view.Fault("volume is busy", 4e9),
-                },
-                "volume is busy",
-            ),
-            (
-                {"server": deleted(make("w-1", since=BEFORE), "a.example/b")},
+                {"server": others},
                 "OpenStackServer server-w-1 waits for the finalizers "
                 "a.example/b",
             ),
@@ -439,11 +370,19 @@ class DeletionTest(base.BaseTestCase):
 
 
 class AddressesTest(base.BaseTestCase):
-    def test_each_machine_gives_one_address_internal_before_external(
-        self,
-    ) -> None:
-        def machine(*addresses: tuple[str, str]) -> view.Object:
-            return {
+    def test_each_machine_gives_one_address_internal_first(self) -> None:
+        machines = (
+            (
+                ("ExternalIP", "203.0.113.5"),
+                ("InternalIP", "192.168.3.5"),
+                ("InternalIP", "192.168.9.9"),
+            ),
+            (("InternalDNS", "w-1"),),
+            (("ExternalIP", "203.0.113.7"),),
+            (("InternalIP", "192.168.3.8"),),
+        )
+        found: list[view.Object] = [
+            {
                 "status": {
                     "addresses": [
                         {"type": kind, "address": address}
@@ -451,20 +390,9 @@ class AddressesTest(base.BaseTestCase):
                     ]
                 }
             }
-
+            for addresses in machines
+        ]
         self.assertEqual(
             ("192.168.3.5", "203.0.113.7", "192.168.3.8"),
-            machine_status.addresses(
-                [
-                    machine(
-                        ("ExternalIP", "203.0.113.5"),
-                        ("InternalIP", "192.168.3.5"),
-                        ("InternalIP", "192.168.9.9"),
-                    ),
-                    machine(("InternalDNS", "w-1")),
-                    machine(("ExternalIP", "203.0.113.7")),
-                    {},
-                    machine(("InternalIP", "192.168.3.8")),
-                ]
-            ),
+            machine_status.addresses([*found, {}]),
         )

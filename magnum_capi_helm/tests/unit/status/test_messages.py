@@ -25,32 +25,73 @@ from magnum_capi_helm.tests.unit.status import shapes
 Change: TypeAlias = Callable[[str], Mapping[str, Any]]
 
 
-def revision(status: str) -> dict[str, Any]:
-    return {"revisions": (view.Revision(2, status),)}
+def revision(status: str, seconds: float = 1e6) -> dict[str, Any]:
+    return {"revisions": (view.Revision(2, status, shapes.NOW - seconds),)}
+
+
+def addons(*others: view.Object) -> dict[str, Any]:
+    """The cloud controller manager, and others."""
+    return {"addons": (provider_objects.addon("ccm-openstack"), *others)}
 
 
 def handled(
     before: Mapping[str, Any], now: Mapping[str, Any]
-) -> tuple[view.Object, ...]:
-    """Addons, one with the spec that its provider says it has handled."""
+) -> dict[str, Any]:
+    """An addon, with the spec that its provider says it has handled."""
     addon = provider_objects.addon("cni-calico")
     note = json.dumps({"spec": before}) + "\n"
-    addon["metadata"]["annotations"] = {
-        "addons.stackhpc.com/last-handled-configuration": note
-    }
-    return (provider_objects.addon("ccm-openstack"), {**addon, "spec": now})
+    name = "addons.stackhpc.com/last-handled-configuration"
+    addon["metadata"]["annotations"] = {name: note}
+    return {**addon, "spec": now}
 
 
 def unavailable(shape: str) -> view.Object:
+    down = ("False", "Down", "* lost\n  the API")
     return core_objects.cluster(
-        shape,
-        old={"Ready": ("False", "Down", "lost the API")},
-        new={"Available": ("False", "NotAvailable", "* lost\n  the API")},
+        shape, old={"Ready": down}, new={"Available": down}
     )
 
 
+def ill_plane(
+    shape: str, status: str, *, old: str = "", new: str = ""
+) -> dict[str, Any]:
+    """A control plane with a condition of that status in both sets."""
+    name, found = "EtcdClusterHealthy", (status, "Ill", "")
+    plane = core_objects.control_plane(
+        shape, old={old or name: found}, new={new or name: found}
+    )
+    return {"control_plane": plane}
+
+
+def cluster(shape: str, **changes: Any) -> dict[str, Any]:
+    return {"cluster": core_objects.cluster(shape, **changes)}
+
+
+def workers(shape: str, **changes: Any) -> dict[str, Any]:
+    made = core_objects.workers(shape, **changes)
+    return {"deployments": (made,)}
+
+
+W, P = "nodegroup default-worker: ", "nodegroup default-master: "
+UNSEEN = "Cluster API has not seen the latest change yet"
+READY = "1 of 2 machines ready"
+#: What is different of the workers -> the reason of their group.
+WORKERS: dict[str, tuple[dict[str, Any], str]] = {
+    "of another group": ({"group": "gpu"}, "not created yet"),
+    "of a stale generation": ({"observed": 1}, UNSEEN),
+    "a new machine is not ready yet": ({"ready": 1, "up_to_date": 1}, READY),
+    "live count is not the wanted one": ({"count": 1}, READY),
+    "scaling up": ({"existing": 1, "ready": 1}, READY),
+    "scaling down": (
+        {"existing": 4, "ready": 4},
+        "2 machines still to be removed",
+    ),
+    "rolling": ({"up_to_date": 1}, "1 of 2 machines up to date"),
+    "one node not ready": ({"ready": 1}, READY),
+    "somebody deletes them": ({"deleting": True}, "being deleted"),
+}
 #: What is seen -> the reason, the same in every generation.
-VERDICTS: dict[str, tuple[Change, str | None]] = {
+VERDICTS: dict[str, tuple[Change, str]] = {
     "everything is as it is wanted": (lambda _: {}, ""),
     "no helm release yet": (
         lambda _: {"revisions": ()},
@@ -69,118 +110,55 @@ VERDICTS: dict[str, tuple[Change, str | None]] = {
         "the Cluster object does not exist",
     ),
     "somebody deletes the Cluster": (
-        lambda s: {"cluster": core_objects.cluster(s, deleting=True)},
+        lambda s: cluster(s, deleting=True),
         "the Cluster object is being deleted",
     ),
     "the live Cluster shows another intent": (
-        lambda s: {"cluster": core_objects.cluster(s, stamp="v1-old")},
+        lambda s: cluster(s, stamp="v1-old"),
         "the latest change is still to be applied",
     ),
     "a cluster of 1.4.0 shows no desired state": (
-        lambda s: {"cluster": core_objects.cluster(s, stamp=None)},
+        lambda s: cluster(s, stamp=None),
         "",
     ),
     "Cluster API calls it unavailable": (
         lambda s: {"cluster": unavailable(s)},
-        None,  # generations word it differently: see below
+        "cluster: lost the API",
     ),
     "no control plane yet": (
         lambda _: {"control_plane": None},
-        "nodegroup default-master: not created yet",
+        f"{P}not created yet",
     ),
-    "no workers yet": (
-        lambda _: {"deployments": ()},
-        "nodegroup default-worker: not created yet",
-    ),
-    "workers of another group": (
-        lambda s: {"deployments": (core_objects.workers(s, group="gpu"),)},
-        "nodegroup default-worker: not created yet",
-    ),
-    "workers of a stale generation": (
-        lambda s: {"deployments": (core_objects.workers(s, observed=1),)},
-        "nodegroup default-worker: Cluster API has not seen the latest change "
-        "yet",
-    ),
+    "no workers yet": (lambda _: {"deployments": ()}, f"{W}not created yet"),
     "control plane of a stale generation": (
         lambda s: {"control_plane": core_objects.control_plane(s, observed=1)},
-        "nodegroup default-master: Cluster API has not seen the latest change "
-        "yet",
+        f"{P}{UNSEEN}",
     ),
-    "a new machine exists and is not ready yet": (
-        lambda s: {
-            "deployments": (core_objects.workers(s, ready=1, up_to_date=1),)
-        },
-        "nodegroup default-worker: 1 of 2 machines ready",
-    ),
-    "live count is not the wanted one": (
-        lambda s: {"deployments": (core_objects.workers(s, 1),)},
-        "nodegroup default-worker: 1 of 2 machines ready",
-    ),
-    "scaling up": (
-        lambda s: {
-            "deployments": (core_objects.workers(s, existing=1, ready=1),)
-        },
-        "nodegroup default-worker: 1 of 2 machines ready",
-    ),
-    "scaling down": (
-        lambda s: {
-            "deployments": (core_objects.workers(s, existing=4, ready=4),)
-        },
-        "nodegroup default-worker: 2 machines still to be removed",
-    ),
-    "rolling": (
-        lambda s: {"deployments": (core_objects.workers(s, up_to_date=1),)},
-        "nodegroup default-worker: 1 of 2 machines up to date",
-    ),
-    "one node not ready": (
-        lambda s: {"deployments": (core_objects.workers(s, ready=1),)},
-        "nodegroup default-worker: 1 of 2 machines ready",
-    ),
-    "somebody deletes the workers": (
-        lambda s: {"deployments": (core_objects.workers(s, deleting=True),)},
-        "nodegroup default-worker: being deleted",
-    ),
+    **{
+        f"workers: {name}": (
+            lambda s, changes=changes: workers(s, **changes),  # type: ignore[misc]
+            f"{W}{reason}",
+        )
+        for name, (changes, reason) in WORKERS.items()
+    },
     "etcd is ill": (
-        lambda s: {
-            "control_plane": core_objects.control_plane(
-                s,
-                old={"EtcdClusterHealthy": ("False", "Ill", "")},
-                new={"EtcdClusterHealthy": ("False", "Ill", "")},
-            )
-        },
-        "nodegroup default-master: EtcdClusterHealthy is False",
+        lambda s: ill_plane(s, "False"),
+        f"{P}EtcdClusterHealthy is False",
     ),
     "nobody knows how etcd is": (
-        lambda s: {
-            "control_plane": core_objects.control_plane(
-                s,
-                old={"EtcdClusterHealthy": ("Unknown", "Lost", "")},
-                new={"EtcdClusterHealthy": ("Unknown", "Lost", "")},
-            )
-        },
-        "nodegroup default-master: EtcdClusterHealthy is Unknown",
+        lambda s: ill_plane(s, "Unknown"),
+        f"{P}EtcdClusterHealthy is Unknown",
     ),
     "control plane is not available": (
-        lambda s: {
-            "control_plane": core_objects.control_plane(
-                s,
-                old={"Ready": ("False", "Waiting", "")},
-                new={"Available": ("False", "NotAvailable", "")},
-            )
-        },
-        "nodegroup default-master: not available yet",
+        lambda s: ill_plane(s, "False", old="Ready", new="Available"),
+        f"{P}not available yet",
     ),
     "an addon is missing": (
-        lambda _: {"addons": (provider_objects.addon("ccm-openstack"),)},
+        lambda _: addons(),
         "addon cni-calico: not created",
     ),
     "an addon has no phase yet": (
-        lambda _: {
-            "addons": (
-                provider_objects.addon("ccm-openstack"),
-                provider_objects.addon("cni-calico", None),
-            )
-        },
+        lambda _: addons(provider_objects.addon("cni-calico", None)),
         "addon cni-calico: Pending",
     ),
     "an addon failed while another is under way": (
@@ -196,41 +174,35 @@ VERDICTS: dict[str, tuple[Change, str | None]] = {
         "[addon]",
     ),
     "an addon of an older manifest is on its way out": (
-        lambda s: {
-            "addons": (
-                *releases.complete(s).addons,
-                provider_objects.addon("monitoring", "Uninstalling"),
-            )
-        },
+        lambda _: addons(
+            provider_objects.addon("cni-calico"),
+            provider_objects.addon("monitoring", "Uninstalling"),
+        ),
         "addon monitoring: Uninstalling",
     ),
     "an addon whose change the provider has still to handle": (
-        lambda _: {"addons": handled({"a": 1}, {"a": 2})},
+        lambda _: addons(handled({"a": 1}, {"a": 2})),
         "addon cni-calico: its latest change is still to be installed",
     ),
     "an addon whose change the provider has handled": (
-        lambda _: {"addons": handled({"a": 2}, {"a": 2})},
+        lambda _: addons(handled({"a": 2}, {"a": 2})),
         "",
     ),
     "a change that an addon provider had no time to notice": (
-        lambda _: {
-            "revisions": (view.Revision(1, "deployed", shapes.NOW - 4),)
-        },
+        lambda _: revision("deployed", 4),
         "addon ccm-openstack: its latest change is still to be installed",
     ),
     "a change that an addon provider had the time to notice": (
-        lambda _: {
-            "revisions": (view.Revision(1, "deployed", shapes.NOW - 6),)
-        },
+        lambda _: revision("deployed", 6),
         "",
     ),
     "the operator has paused the cluster": (
-        lambda s: {"cluster": core_objects.cluster(s, paused=True)},
+        lambda s: cluster(s, paused=True),
         "the operator has paused the cluster: nothing is changed",
     ),
     "the Cluster has a stale generation": (
-        lambda s: {"cluster": core_objects.cluster(s, observed=1)},
-        "cluster: Cluster API has not seen the latest change yet",
+        lambda s: cluster(s, observed=1),
+        f"cluster: {UNSEEN}",
     ),
     "the addons were not read": (
         lambda _: {"addons": (), "addons_known": False},
@@ -248,28 +220,14 @@ VERDICTS: dict[str, tuple[Change, str | None]] = {
 
 
 class VerdictsTest(base.BaseTestCase):
-    def _wrong(self, shape: str, unavailable: str) -> dict[str, Any]:
-        """Rows whose reason is another: wanted, found."""
+    def test_verdicts_of_each_generation_have_these_messages(self) -> None:
         wrong = {}
-        for what, (change, reason) in VERDICTS.items():
-            wanted = unavailable if reason is None else reason
-            found = releases.verdict(releases.complete(shape, **change(shape)))
-            if (found.reason, found.complete) != (wanted, not wanted):
-                wrong[what] = (wanted, found.reason)
-        return wrong
-
-    def test_verdicts_of_v1beta1_have_these_messages(self) -> None:
-        wrong = self._wrong(shapes.V1BETA1, "cluster: lost the API")
-        self.assertEqual({}, wrong)
-
-    def test_verdicts_of_v1beta1_with_new_conditions_have_these_messages(
-        self,
-    ) -> None:
-        wrong = self._wrong(shapes.BOTH, "cluster: lost the API")
-        self.assertEqual({}, wrong)
-
-    def test_verdicts_of_v1beta2_have_these_messages(self) -> None:
-        wrong = self._wrong(shapes.V1BETA2, "cluster: lost the API")
+        for shape in shapes.GENERATIONS:
+            for what, (change, wanted) in VERDICTS.items():
+                seen = releases.complete(shape, **change(shape))
+                found = releases.verdict(seen)
+                if (found.reason, found.complete) != (wanted, not wanted):
+                    wrong[what, shape] = (wanted, found.reason)
         self.assertEqual({}, wrong)
 
 
@@ -334,12 +292,11 @@ class KnownMessagesTest(base.BaseTestCase):
         self.assertEqual(rows, {text: messages.plain(text) for text in rows})
 
     def test_no_secret_gets_through(self) -> None:
-        texts = [
+        for text in (
             "GET https://user:hunter2@keystone.example/v3 failed",
             "401 for Bearer hunter2",
             "token gAAAAABhunter2hunter2hunter2 expired",
             "eyJhunter2hunter2hunter2.x.y is no token",
             "GET https://nova.example/v2?password=hunter2 failed",
-        ]
-        for text in texts:
+        ):
             self.assertNotIn("hunter2", messages.plain(text))

@@ -19,7 +19,7 @@ KCP, MD = "KubeadmControlPlane", "MachineDeployment"
 #: Types that Cluster API 1.13.3 defines: ``machinedeployment_types.go``,
 #: ``kubeadm_control_plane_types.go`` and both ``v1beta1_condition_consts.go``.
 NEW = {
-    KCP: {
+    KCP: [
         "Available",
         "CertificatesAvailable",
         "ControlPlaneComponentsHealthy",
@@ -33,8 +33,8 @@ NEW = {
         "RollingOut",
         "ScalingDown",
         "ScalingUp",
-    },
-    MD: {
+    ],
+    MD: [
         "Available",
         "Deleting",
         "MachinesReady",
@@ -44,10 +44,10 @@ NEW = {
         "RollingOut",
         "ScalingDown",
         "ScalingUp",
-    },
+    ],
 }
 OLD = {
-    KCP: {
+    KCP: [
         "Available",
         "CertificatesAvailable",
         "ControlPlaneComponentsHealthy",
@@ -57,8 +57,8 @@ OLD = {
         "MachinesSpecUpToDate",
         "Ready",
         "Resized",
-    },
-    MD: {"Available", "MachineSetReady", "Ready"},
+    ],
+    MD: ["Available", "MachineSetReady", "Ready"],
 }
 #: No line of Cluster API gives these a message where they are bad.
 MUTE = {(KCP, "Initialized"), (KCP, "old Available")}
@@ -82,6 +82,13 @@ class Row(NamedTuple):
     shown: str = ""
 
 
+def row(words: str, message: str, shown: str = "") -> Row:
+    """Return a row of kind, type and status in words."""
+    kind, type_ = words.split(maxsplit=1)
+    name, status = type_.rsplit(maxsplit=1)
+    return Row({"KCP": KCP, "MD": MD}[kind], name, status, message, shown)
+
+
 class Case(base.BaseTestCase):
     """One condition of one group; nothing lower explains the delay."""
 
@@ -95,14 +102,12 @@ class Case(base.BaseTestCase):
         if old and shape != shapes.V1BETA1 and name in NEW[row.kind]:
             # The new set says it, and the old one repeats it.
             new = found
+        make = core_objects.workers
         if row.kind == KCP:
-            made = core_objects.control_plane(
-                shape, 3, existing=1, up_to_date=1, ready=1, old=old, new=new
-            )
-        else:
-            made = core_objects.workers(
-                shape, 3, existing=1, up_to_date=1, ready=1, old=old, new=new
-            )
+            make = core_objects.control_plane  # type: ignore[assignment]
+        made = make(
+            shape, 3, existing=1, up_to_date=1, ready=1, old=old, new=new
+        )
         if deleting:
             made["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
         return made
@@ -161,85 +166,63 @@ VERSION = "Version v1.34.1, v1.34.2 required"
 CANNOT = "KubeadmControlPlane can't remediate if current replicas are 1"
 
 PROBLEMS = (
-    Row(MD, "ScalingUp", "True", BLOCKED),
-    Row(
-        KCP,
-        "ScalingUp",
-        "True",
+    row("MD ScalingUp True", BLOCKED),
+    row(
+        "KCP ScalingUp True",
         "Scaling up from 1 to 3 replicas is blocked because:\n"
         "* cluster certificates are missing or unknown",
         "Scaling up from 1 to 3 replicas is blocked because: cluster "
         "certificates are missing or unknown",
     ),
-    Row(
-        MD,
-        "ScalingDown",
-        "True",
+    row(
+        "MD ScalingDown True",
         f"Scaling down from 5 to 3 replicas\n* {LATE}",
         LATE,
     ),
-    Row(KCP, "CertificatesAvailable", "False", CERTIFICATE),
-    Row(
-        KCP,
-        "EtcdClusterHealthy",
-        "False",
+    row("KCP CertificatesAvailable False", CERTIFICATE),
+    row(
+        "KCP EtcdClusterHealthy False",
         f"* Machine cp-1:\n  * {ETCD}",
         f"Machine cp-1: {ETCD}",
     ),
-    Row(
-        KCP,
-        "ControlPlaneComponentsHealthy",
-        "False",
+    row(
+        "KCP ControlPlaneComponentsHealthy False",
         f"* Machine cp-1:\n  * {POD}",
         f"Machine cp-1: {POD}",
     ),
-    Row(
-        KCP,
-        "MachinesReady",
-        "False",
+    row(
+        "KCP MachinesReady False",
         f"* Machine cp-1:\n  * NodeHealthy: Waiting for it\n  * {POD}",
         f"Machine cp-1: {POD}",
     ),
-    Row(
-        MD,
-        "MachinesReady",
-        "False",
+    row(
+        "MD MachinesReady False",
         "* Machine w-1:\n  * BootstrapConfigReady: no cloud-init",
         "Machine w-1: BootstrapConfigReady: no cloud-init",
     ),
-    Row(
-        KCP,
-        "Remediating",
-        "True",
+    row(
+        "KCP Remediating True",
         f"* Machine cp-1: {CANNOT}",
         f"Machine cp-1: {CANNOT}",
     ),
-    Row(
-        MD,
-        "Remediating",
-        "True",
+    row(
+        "MD Remediating True",
         "* Machine w-1: too many are unhealthy",
         "Machine w-1: too many are unhealthy",
     ),
-    Row(KCP, "Available", "False", f"* {QUORUM}", QUORUM),
-    Row(MD, "Available", "Unknown", "Please check controller logs for errors"),
-    Row(
-        MD,
-        "Paused",
-        "True",
+    row("KCP Available False", f"* {QUORUM}", QUORUM),
+    row("MD Available Unknown", "Please check controller logs for errors"),
+    row(
+        "MD Paused True",
         "MachineDeployment has the cluster.x-k8s.io/paused annotation",
     ),
-    Row(
-        KCP,
-        "Paused",
-        "True",
+    row(
+        "KCP Paused True",
         "KubeadmControlPlane has the cluster.x-k8s.io/paused annotation",
     ),
     *(
-        Row(
-            MD,
-            "MachinesReady",
-            "False",
+        row(
+            "MD MachinesReady False",
             f"* Machine w-1:\n  * InfrastructureReady: {message}",
             f"Machine w-1: InfrastructureReady: {message}",
         )
@@ -251,88 +234,68 @@ PROBLEMS = (
             "OpenStackMachine: Error: Waiting for a port",
         )
     ),
-    Row(KCP, "old CertificatesAvailable", "False", "no"),
-    Row(
-        KCP,
-        "old ControlPlaneComponentsHealthy",
-        "False",
+    row("KCP old CertificatesAvailable False", "no"),
+    row(
+        "KCP old ControlPlaneComponentsHealthy False",
         "Following Machines are reporting control plane errors: cp-1",
     ),
-    Row(
-        KCP,
-        "old EtcdClusterHealthy",
-        "False",
+    row(
+        "KCP old EtcdClusterHealthy False",
         "Following Machines are reporting etcd member errors: cp-1",
     ),
-    Row(KCP, "old MachinesCreated", "False", CLONING),
-    Row(KCP, "old MachinesReady", "False", POD),
-    Row(KCP, "old Ready", "False", CLONING),
-    Row(MD, "old MachineSetReady", "False", CLONING),
-    Row(MD, "old Ready", "False", CLONING),
+    row("KCP old MachinesCreated False", CLONING),
+    row("KCP old MachinesReady False", POD),
+    row("KCP old Ready False", CLONING),
+    row("MD old MachineSetReady False", CLONING),
+    row("MD old Ready False", CLONING),
 )
 #: They say why machines are replaced, and how far that is.
 CHANGES = (
-    Row(
-        KCP,
-        "RollingOut",
-        "True",
+    row(
+        "KCP RollingOut True",
         f"Rolling out 1 not up-to-date replicas\n* {VERSION}",
         VERSION,
     ),
-    Row(
-        MD,
-        "RollingOut",
-        "True",
+    row(
+        "MD RollingOut True",
         "Rolling out 1 not up-to-date replicas\n"
         "* KubeadmConfig is not up-to-date",
         "KubeadmConfig is not up-to-date",
     ),
-    Row(
-        KCP,
-        "MachinesUpToDate",
-        "False",
+    row(
+        "KCP MachinesUpToDate False",
         f"* Machine cp-1:\n  * {VERSION}",
         f"Machine cp-1: {VERSION}",
     ),
-    Row(
-        MD,
-        "MachinesUpToDate",
-        "False",
+    row(
+        "MD MachinesUpToDate False",
         f"* Machine w-1:\n  * {VERSION}",
         f"Machine w-1: {VERSION}",
     ),
 )
 #: Messages that say no more than the count does.
 PROGRESS = (
-    Row(
-        KCP,
-        "ScalingDown",
-        "True",
+    row(
+        "KCP ScalingDown True",
         "Scaling down from 5 to 3 replicas is blocked because:\n"
         "* waiting for etcd cluster to become healthy",
         "",
     ),
-    Row(MD, "ScalingUp", "True", "Scaling up from 1 to 3 replicas"),
-    Row(KCP, "ScalingUp", "True", "Scaling up from 1 to 3 replicas"),
-    Row(MD, "ScalingDown", "True", "Scaling down from 5 to 3 replicas"),
-    Row(
-        MD,
-        "Available",
-        "False",
+    row("MD ScalingUp True", "Scaling up from 1 to 3 replicas"),
+    row("KCP ScalingUp True", "Scaling up from 1 to 3 replicas"),
+    row("MD ScalingDown True", "Scaling down from 5 to 3 replicas"),
+    row(
+        "MD Available False",
         "1 available replicas, at least 2 required "
         "(spec.strategy.rollout.maxUnavailable is 1, spec.replicas is 3)",
     ),
-    Row(KCP, "Available", "False", "Control plane not yet initialized"),
-    Row(
-        KCP,
-        "EtcdClusterHealthy",
-        "Unknown",
+    row("KCP Available False", "Control plane not yet initialized"),
+    row(
+        "KCP EtcdClusterHealthy Unknown",
         "Waiting for Cluster control plane to be initialized",
     ),
-    Row(
-        MD,
-        "MachinesReady",
-        "False",
+    row(
+        "MD MachinesReady False",
         "* Machines w-1, w-2:\n"
         "  * BootstrapConfigReady:\n"
         "    * DataSecretAvailable: Waiting for Cluster control plane to be "
@@ -342,10 +305,8 @@ PROGRESS = (
         "* Machine w-3:\n"
         "  * Deleting: Machine deletion in progress, stage: DrainingNode",
     ),
-    Row(
-        MD,
-        "MachinesReady",
-        "False",
+    row(
+        "MD MachinesReady False",
         "* Machine w-1:\n"
         "  * Deleting: Machine deletion in progress, stage: "
         "WaitingForInfrastructureDeletion\n"
@@ -353,16 +314,12 @@ PROGRESS = (
         "    * Health check failed:\n"
         "      * Node w-1 has been deleted",
     ),
-    Row(
-        MD,
-        "MachinesReady",
-        "Unknown",
+    row(
+        "MD MachinesReady Unknown",
         "* Machine w-1:\n  * InfrastructureReady: WaitingForBootstrapData",
     ),
-    Row(
-        KCP,
-        "MachinesReady",
-        "Unknown",
+    row(
+        "KCP MachinesReady Unknown",
         "* Machine failover-1:\n"
         "  * Control plane components: Waiting for Cluster control plane to "
         "be initialized\n"
@@ -371,74 +328,56 @@ PROGRESS = (
         "* Machine failover-3: NodeHealthy: Waiting for a Node with "
         "spec.providerID openstack:///1 to exist",
     ),
-    Row(MD, "Remediating", "True", "* Machine w-1: Machine is deleting"),
-    Row(
-        MD,
-        "old MachineSetReady",
-        "False",
+    row("MD Remediating True", "* Machine w-1: Machine is deleting"),
+    row(
+        "MD old MachineSetReady False",
         "MachineSet version (v1.34.1) is not yet the same as the ControlPlane "
         "version (v1.34.2), waiting for version to be propagated to the "
         'MachineSet ("ControlPlaneVersionSkew" preflight check failed)',
     ),
-    Row(KCP, "RollingOut", "True", "Rolling out 1 not up-to-date replicas"),
-    Row(
-        MD,
-        "old Available",
-        "False",
+    row("KCP RollingOut True", "Rolling out 1 not up-to-date replicas"),
+    row(
+        "MD old Available False",
         "Minimum availability requires 2 replicas, current 1 available",
     ),
-    Row(
-        MD,
-        "old MachineSetReady",
-        "False",
+    row(
+        "MD old MachineSetReady False",
         "Scaling up MachineSet to 3 replicas (actual 1)",
     ),
-    Row(
-        MD,
-        "old MachineSetReady",
-        "False",
+    row(
+        "MD old MachineSetReady False",
         "KubeadmControlPlane ns/web is provisioning "
         '("ControlPlaneIsStable" preflight check failed)',
     ),
-    Row(MD, "old MachineSetReady", "False", "1 of 3 completed"),
-    Row(
-        KCP,
-        "old Resized",
-        "False",
+    row("MD old MachineSetReady False", "1 of 3 completed"),
+    row(
+        "KCP old Resized False",
         "Scaling up control plane to 3 replicas (actual 1)",
     ),
-    Row(
-        KCP,
-        "old MachinesSpecUpToDate",
-        "False",
+    row(
+        "KCP old MachinesSpecUpToDate False",
         "Rolling 1 replicas with outdated spec (0 replicas up to date)",
     ),
-    Row(
-        KCP,
-        "old EtcdClusterHealthy",
-        "False",
+    row(
+        "KCP old EtcdClusterHealthy False",
         "Following Machines are reporting etcd member info: cp-1",
     ),
 )
 #: Of a group that is being deleted.
 DELETIONS = (
-    Row(
-        KCP,
-        "Deleting",
-        "True",
+    row(
+        "KCP Deleting True",
         "KubeadmControlPlane deletion blocked because following objects "
         "still exist:\n* Machine w-1",
         "KubeadmControlPlane deletion blocked because following objects "
         "still exist: Machine w-1 (being deleted)",
     ),
-    Row(
-        MD,
-        "Deleting",
-        "True",
+    row(
+        "MD Deleting True",
         f"Deleting 2 Machines\n* {LATE}",
         f"{LATE} (being deleted)",
     ),
-    Row(MD, "Deleting", "True", "Deleting 2 Machines", "being deleted"),
+    row("MD Deleting True", "Deleting 2 Machines", "being deleted"),
 )
 
 
@@ -482,14 +421,13 @@ class OrderTest(Case):
     def test_a_machine_explains_more_than_its_group(self) -> None:
         ill = ("False", "NodeConditionsFailed", "Kubelet stopped posting")
         for shape in (shapes.BOTH, shapes.V1BETA2):
+            ill_one = core_objects.machine(
+                shape, "w-1", new={"NodeHealthy": ill}
+            )
             seen = releases.complete(
                 shape,
                 deployments=(self.group(PROBLEMS[0], shape),),
-                machines=(
-                    core_objects.machine(
-                        shape, "w-1", new={"NodeHealthy": ill}
-                    ),
-                ),
+                machines=(ill_one,),
             )
             self.assertEqual(
                 "nodegroup default-worker: machine w-1: Kubelet stopped "
@@ -497,9 +435,7 @@ class OrderTest(Case):
                 releases.verdict(seen, rows=releases.rows(3)).reason,
             )
 
-    def test_a_server_without_a_node_explains_more_than_its_group(
-        self,
-    ) -> None:
+    def test_a_server_without_a_node_explains_its_group(self) -> None:
         # KubeadmControlPlane reaches etcd through the nodes alone.
         mute = ("Unknown", "InspectionFailed", "Failed to get etcd members")
         shape = shapes.V1BETA2
@@ -521,9 +457,7 @@ class OrderTest(Case):
                 told.startswith(f"nodegroup default-master: {reason}"), told
             )
 
-    def test_a_problem_of_one_group_comes_before_the_count_of_another(
-        self,
-    ) -> None:
+    def test_a_problem_comes_before_the_count_of_another_group(self) -> None:
         for shape in (shapes.BOTH, shapes.V1BETA2):
             seen = releases.complete(
                 shape,

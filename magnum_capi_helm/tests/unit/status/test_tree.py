@@ -17,7 +17,6 @@ _SINCE = 1795286885.0
 
 
 def machine(name: str, reason: tree.Reason) -> tree.Branch:
-    """A machine with a reason."""
     return tree.grow("Machine", name, reason, title=f"machine {name}")
 
 

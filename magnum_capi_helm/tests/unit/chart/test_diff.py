@@ -8,55 +8,47 @@ import copy
 from typing import Any
 
 from oslotest import base
+import yaml
 
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.status import view
 
-DEPLOYMENT: dict[str, Any] = {
-    "kind": "MachineDeployment",
-    "metadata": {"name": "web-workers", "labels": {"helm.sh/chart": "a-1"}},
-    "spec": {
-        "replicas": 3,
-        "strategy": {"rollingUpdate": {"maxSurge": 0}},
-        "template": {
-            "metadata": {"labels": {"a": "b"}},
-            "spec": {
-                "version": "v1.34.2",
-                "failureDomain": "az1",
-                "bootstrap": {
-                    "configRef": {
-                        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1",
-                        "name": "web-workers-1111",
-                    }
-                },
-                "infrastructureRef": {
-                    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
-                    "name": "web-workers-2222",
-                },
-                "nodeDrainTimeout": "5m0s",
-            },
-        },
-    },
-}
-PLANE: dict[str, Any] = {
-    "kind": "KubeadmControlPlane",
-    "metadata": {"name": "web-control-plane"},
-    "spec": {
-        "replicas": 3,
-        "version": "v1.34.2",
-        "machineTemplate": {
-            "metadata": {"labels": {"a": "b"}},
-            "infrastructureRef": {
-                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
-                "name": "web-control-plane-1111",
-            },
-            "nodeDrainTimeout": "5m0s",
-        },
-        "kubeadmConfigSpec": {"files": []},
-        "rolloutStrategy": {"rollingUpdate": {"maxSurge": 1}},
-    },
-}
+DEPLOYMENT: dict[str, Any] = yaml.safe_load("""
+kind: MachineDeployment
+metadata: {name: web-workers, labels: {helm.sh/chart: a-1}}
+spec:
+  replicas: 3
+  strategy: {rollingUpdate: {maxSurge: 0}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      version: v1.34.2
+      failureDomain: az1
+      bootstrap:
+        configRef:
+          apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+          name: web-workers-1111
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+        name: web-workers-2222
+      nodeDrainTimeout: 5m0s
+""")
+PLANE: dict[str, Any] = yaml.safe_load("""
+kind: KubeadmControlPlane
+metadata: {name: web-control-plane}
+spec:
+  replicas: 3
+  version: v1.34.2
+  machineTemplate:
+    metadata: {labels: {a: b}}
+    infrastructureRef:
+      apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+      name: web-control-plane-1111
+    nodeDrainTimeout: 5m0s
+  kubeadmConfigSpec: {files: []}
+  rolloutStrategy: {rollingUpdate: {maxSurge: 1}}
+""")
 
 
 def _with(item: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -76,18 +68,26 @@ def _change(item: dict[str, Any], path: str, value: Any) -> Any:
 
 class MachinesTest(base.BaseTestCase):
     def test_machine_fields_replace_the_machines_of_a_group(self) -> None:
-        for path, value, replaced in (
-            ("spec.template.spec.version", "v1.35.1", 3),
-            ("spec.template.spec.failureDomain", "az2", 3),
-            ("spec.template.spec.infrastructureRef.name", "other", 3),
-            ("spec.template.spec.bootstrap.configRef.name", "other", 3),
-            ("spec.template.spec.nodeDrainTimeout", "1m", 0),
-            ("spec.template.metadata.labels", {"c": "d"}, 0),
-            ("spec.strategy.rollingUpdate.maxSurge", 1, 0),
-            ("spec.replicas", 5, 0),
+        machine = "spec.template.spec"
+        template = "spec.machineTemplate"
+        for item, path, value, replaced in (
+            (DEPLOYMENT, f"{machine}.version", "v1.35.1", 3),
+            (DEPLOYMENT, f"{machine}.failureDomain", "az2", 3),
+            (DEPLOYMENT, f"{machine}.infrastructureRef.name", "other", 3),
+            (DEPLOYMENT, f"{machine}.bootstrap.configRef.name", "other", 3),
+            (DEPLOYMENT, f"{machine}.nodeDrainTimeout", "1m", 0),
+            (DEPLOYMENT, "spec.template.metadata.labels", {"c": "d"}, 0),
+            (DEPLOYMENT, "spec.strategy.rollingUpdate.maxSurge", 1, 0),
+            (DEPLOYMENT, "spec.replicas", 5, 0),
+            (PLANE, "spec.version", "v1.35.1", 3),
+            (PLANE, f"{template}.infrastructureRef.name", "other", 3),
+            (PLANE, "spec.kubeadmConfigSpec.files", [{"path": "/a"}], 3),
+            (PLANE, f"{template}.nodeDrainTimeout", "1m", 0),
+            (PLANE, "spec.rolloutStrategy.rollingUpdate.maxSurge", 0, 0),
+            (PLANE, "spec.replicas", 5, 0),
         ):
             self.assertEqual(
-                replaced, _change(DEPLOYMENT, path, value).replaced, path
+                replaced, _change(item, path, value).replaced, path
             )
 
     def test_a_manifest_in_v1beta2_is_no_change(self) -> None:
@@ -130,32 +130,12 @@ class MachinesTest(base.BaseTestCase):
             )
 
     def test_a_change_names_the_paths(self) -> None:
+        labels = "spec.template.metadata.labels"
+        kind, name = DEPLOYMENT["kind"], DEPLOYMENT["metadata"]["name"]
         self.assertEqual(
-            diff.Change(
-                "MachineDeployment",
-                "web-workers",
-                "changed",
-                ("spec.template.metadata.labels.c",),
-            ),
-            _change(
-                DEPLOYMENT,
-                "spec.template.metadata.labels",
-                {"a": "b", "c": "d"},
-            ),
+            diff.Change(kind, name, "changed", (f"{labels}.c",)),
+            _change(DEPLOYMENT, labels, {"a": "b", "c": "d"}),
         )
-
-    def test_machine_fields_replace_the_control_plane(self) -> None:
-        for path, value, replaced in (
-            ("spec.version", "v1.35.1", 3),
-            ("spec.machineTemplate.infrastructureRef.name", "other", 3),
-            ("spec.kubeadmConfigSpec.files", [{"path": "/a"}], 3),
-            ("spec.machineTemplate.nodeDrainTimeout", "1m", 0),
-            ("spec.rolloutStrategy.rollingUpdate.maxSurge", 0, 0),
-            ("spec.replicas", 5, 0),
-        ):
-            self.assertEqual(
-                replaced, _change(PLANE, path, value).replaced, path
-            )
 
     def test_machines_that_come_or_go_are_not_replaced(self) -> None:
         other = _with(DEPLOYMENT, "spec.template.spec.version", "v1.35.1")
@@ -166,80 +146,58 @@ class MachinesTest(base.BaseTestCase):
             )
             self.assertEqual(replaced, found.replaced)
 
-    def test_a_group_that_the_autoscaler_owns_has_one_machine_or_more(
-        self,
-    ) -> None:
+    def test_a_group_of_the_autoscaler_counts_as_one_machine(self) -> None:
         scaled = copy.deepcopy(DEPLOYMENT)
         del scaled["spec"]["replicas"]
         found = _change(scaled, "spec.template.spec.version", "v1.35.1")
         self.assertEqual(1, found.replaced)
 
     def test_a_group_that_goes_takes_its_machines_along(self) -> None:
-        (found,) = diff.changes([DEPLOYMENT], [])
+        kind, name = DEPLOYMENT["kind"], DEPLOYMENT["metadata"]["name"]
         self.assertEqual(
-            diff.Change(
-                "MachineDeployment", "web-workers", "removed", replaced=3
-            ),
-            found,
+            (diff.Change(kind, name, "removed", replaced=3),),
+            diff.changes([DEPLOYMENT], []),
         )
 
 
+_MACHINE, _TEMPLATE = "spec.template.spec", "spec.machineTemplate"
+_CAPO = "infrastructure.cluster.x-k8s.io"
 #: Object, path, new value, and whether its machines are made anew.
 _REMADE: tuple[tuple[dict[str, Any], str, Any, bool], ...] = (
-    (DEPLOYMENT, "spec.template.spec.version", "v1.35.1", True),
-    (DEPLOYMENT, "spec.template.spec.failureDomain", "az2", True),
+    (DEPLOYMENT, f"{_MACHINE}.version", "v1.35.1", True),
+    (DEPLOYMENT, f"{_MACHINE}.failureDomain", "az2", True),
+    (DEPLOYMENT, f"{_MACHINE}.infrastructureRef.name", "other", True),
+    (DEPLOYMENT, f"{_MACHINE}.bootstrap.configRef.name", "other", True),
     (
-        DEPLOYMENT,
-        "spec.template.spec.infrastructureRef.name",
-        "other",
-        True,
+        *(DEPLOYMENT, f"{_MACHINE}.infrastructureRef.apiVersion"),
+        *(f"{_CAPO}/v1alpha7", False),
     ),
     (
-        DEPLOYMENT,
-        "spec.template.spec.bootstrap.configRef.name",
-        "other",
-        True,
+        *(DEPLOYMENT, f"{_MACHINE}.bootstrap.configRef.apiVersion"),
+        *("bootstrap.cluster.x-k8s.io/v1beta2", False),
     ),
     (
-        DEPLOYMENT,
-        "spec.template.spec.infrastructureRef.apiVersion",
-        "infrastructure.cluster.x-k8s.io/v1alpha7",
-        False,
+        *(PLANE, f"{_TEMPLATE}.infrastructureRef.apiVersion"),
+        *(f"{_CAPO}/v1alpha7", False),
     ),
     (
-        DEPLOYMENT,
-        "spec.template.spec.bootstrap.configRef.apiVersion",
-        "bootstrap.cluster.x-k8s.io/v1beta2",
-        False,
+        *(PLANE, f"{_TEMPLATE}.infrastructureRef.apiVersion"),
+        *("other.example.org/v1beta1", True),
     ),
-    (
-        PLANE,
-        "spec.machineTemplate.infrastructureRef.apiVersion",
-        "infrastructure.cluster.x-k8s.io/v1alpha7",
-        False,
-    ),
-    (
-        PLANE,
-        "spec.machineTemplate.infrastructureRef.apiVersion",
-        "other.example.org/v1beta1",
-        True,
-    ),
-    (DEPLOYMENT, "spec.template.spec.nodeDrainTimeout", "1m", False),
+    (DEPLOYMENT, f"{_MACHINE}.nodeDrainTimeout", "1m", False),
     (DEPLOYMENT, "spec.template.metadata.labels", {}, False),
     (DEPLOYMENT, "spec.replicas", 0, False),
     (DEPLOYMENT, "metadata.labels", {"helm.sh/chart": "b"}, False),
     (DEPLOYMENT, "metadata.name", "web-others", True),
     (PLANE, "spec.version", "v1.35.1", True),
-    (PLANE, "spec.machineTemplate.infrastructureRef.name", "o", True),
+    (PLANE, f"{_TEMPLATE}.infrastructureRef.name", "o", True),
     (PLANE, "spec.kubeadmConfigSpec.files", [{"path": "/a"}], True),
-    (PLANE, "spec.machineTemplate.nodeDrainTimeout", "1m", False),
+    (PLANE, f"{_TEMPLATE}.nodeDrainTimeout", "1m", False),
     (PLANE, "spec.replicas", 5, False),
 )
 
 
 class RemadeTest(base.BaseTestCase):
-    """Objects whose machines are made from something else."""
-
     def test_an_object_with_other_machine_fields_is_remade(self) -> None:
         for item, path, value, remade in _REMADE:
             changed = _with(item, path, value)
@@ -251,11 +209,9 @@ class RemadeTest(base.BaseTestCase):
 
     def test_a_group_without_machines_counts(self) -> None:
         empty = _with(DEPLOYMENT, "spec.replicas", 0)
-        other = _with(empty, "spec.template.spec.version", "v1.35.1")
+        other = _with(empty, f"{_MACHINE}.version", "v1.35.1")
         self.assertEqual(("web-workers",), diff.remade([empty], [other]))
-
-    def test_a_new_object_is_not_remade(self) -> None:
-        self.assertEqual((), diff.remade([], [DEPLOYMENT, PLANE]))
+        self.assertEqual((), diff.remade([], [DEPLOYMENT, PLANE]), "new ones")
 
 
 class ChangesTest(base.BaseTestCase):
@@ -264,20 +220,18 @@ class ChangesTest(base.BaseTestCase):
         self.assertEqual((), diff.changes(both, reversed(both)))
 
     def test_the_stamp_and_the_charts_name_are_no_change(self) -> None:
-        for path in ("labels", "annotations"):
-            stamp = {
-                "labels": {"helm.sh/chart": "a-2"},
-                "annotations": {"magnum.openstack.org/intent": "v1-2"},
-            }[path]
-            changed = _with(DEPLOYMENT, f"metadata.{path}", stamp)
-            old = _with(DEPLOYMENT, f"metadata.{path}", {})
-            self.assertEqual((), diff.changes([old], [changed]))
-
-    def test_the_stamp_on_an_object_that_had_no_annotations(self) -> None:
-        # A Cluster of 1.4.0.
         stamp = {"magnum.openstack.org/intent": "v1-2"}
-        stamped = _with(DEPLOYMENT, "metadata.annotations", stamp)
-        self.assertEqual((), diff.changes([DEPLOYMENT], [stamped]))
+        for field, before, after in (
+            ("labels", {}, {"helm.sh/chart": "a-2"}),
+            ("annotations", {}, stamp),
+            # A Cluster of 1.4.0 has none.
+            ("annotations", None, stamp),
+        ):
+            old = _with(DEPLOYMENT, f"metadata.{field}", before)
+            if before is None:
+                old = DEPLOYMENT
+            changed = _with(DEPLOYMENT, f"metadata.{field}", after)
+            self.assertEqual((), diff.changes([old], [changed]))
 
     def test_replacements_of_machines_come_first(self) -> None:
         secret = {"kind": "Config", "metadata": {"name": "a"}, "data": {}}
@@ -299,7 +253,6 @@ V1 = "cluster.x-k8s.io/v1beta1"
 
 
 def deployment(**spec: Any) -> dict[str, Any]:
-    """A MachineDeployment of a manifest."""
     return {
         "apiVersion": V1,
         "kind": "MachineDeployment",
@@ -342,29 +295,30 @@ class RestoringPatchTest(base.BaseTestCase):
                 "controlPlaneEndpoint", diff.restoring_patch(manifest)["spec"]
             )
 
-    def test_kinds_that_helm_compares_or_nobody_changes_get_no_patch(
-        self,
-    ) -> None:
-        for version, kind in (
-            ("v1", "Secret"),
-            ("apps/v1", "Deployment"),
-            ("rbac.authorization.k8s.io/v1", "Role"),
+    def test_custom_resources_that_may_change_get_a_patch(self) -> None:
+        """helm compares the others, or nobody changes them."""
+        for version, kind, is_patched in (
+            ("v1", "Secret", False),
+            ("apps/v1", "Deployment", False),
+            ("rbac.authorization.k8s.io/v1", "Role", False),
+            (f"{_CAPO}/v1beta1", "OpenStackMachineTemplate", False),
             (
-                "infrastructure.cluster.x-k8s.io/v1beta1",
-                "OpenStackMachineTemplate",
+                *(
+                    "bootstrap.cluster.x-k8s.io/v1beta1",
+                    "KubeadmConfigTemplate",
+                ),
+                False,
             ),
-            ("bootstrap.cluster.x-k8s.io/v1beta1", "KubeadmConfigTemplate"),
+            (V1, "MachineHealthCheck", True),
+            (
+                "controlplane.cluster.x-k8s.io/v1beta1",
+                "KubeadmControlPlane",
+                True,
+            ),
+            ("addons.stackhpc.com/v1alpha1", "HelmRelease", True),
         ):
             manifest = {**deployment(), "apiVersion": version, "kind": kind}
-            self.assertEqual({}, diff.restoring_patch(manifest), kind)
-
-    def test_custom_resources_get_a_patch(self) -> None:
-        for version, kind in (
-            ("cluster.x-k8s.io/v1beta1", "MachineHealthCheck"),
-            ("controlplane.cluster.x-k8s.io/v1beta1", "KubeadmControlPlane"),
-            ("addons.stackhpc.com/v1alpha1", "HelmRelease"),
-        ):
-            manifest = {**deployment(), "apiVersion": version, "kind": kind}
-            self.assertEqual(
-                2, diff.restoring_patch(manifest)["spec"]["replicas"], kind
-            )
+            found = diff.restoring_patch(manifest)
+            spec = manifest["spec"] if is_patched else None
+            self.assertEqual(spec, found.get("spec"), kind)
+            self.assertEqual(is_patched, bool(found), kind)

@@ -8,6 +8,7 @@ import copy
 from typing import Any
 
 from oslotest import base
+import yaml
 
 from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.model import cluster_spec
@@ -15,20 +16,18 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.chart import renamed
 
-VALUES: dict[str, Any] = {
-    "kubernetesVersion": "1.34.2",
-    "clusterNetworking": {"internalNetwork": {"nodeCidr": "10.0.0.0/24"}},
-    "apiServer": {"allowedCIDRs": ["192.0.2.0/24"], "port": 6443},
-    "registryMirrors": None,
-    "controlPlane": {
-        "machineCount": 3,
-        "kubeadmConfigSpec": {
-            "files": [{"path": "/etc/proxy"}],
-            "preKubeadmCommands": ["start proxy"],
-        },
-    },
-    "nodeGroups": [{"name": "default-worker", "machineCount": 2}],
-}
+VALUES: dict[str, Any] = yaml.safe_load("""
+kubernetesVersion: 1.34.2
+clusterNetworking: {internalNetwork: {nodeCidr: 10.0.0.0/24}}
+apiServer: {allowedCIDRs: [192.0.2.0/24], port: 6443}
+registryMirrors: null
+controlPlane:
+  machineCount: 3
+  kubeadmConfigSpec:
+    files: [{path: /etc/proxy}]
+    preKubeadmCommands: [start proxy]
+nodeGroups: [{name: default-worker, machineCount: 2}]
+""")
 
 
 def applied(overlay: dict[str, Any]) -> dict[str, Any]:
@@ -36,88 +35,76 @@ def applied(overlay: dict[str, Any]) -> dict[str, Any]:
 
 
 class ApplyTest(base.BaseTestCase):
-    def test_dictionaries_merge_and_single_settings_win(self) -> None:
-        found = applied(
-            {
-                "apiServer": {"port": 443, "logLevel": 4},
-                "addons": {"metricsServer": {"enabled": False}},
-            }
-        )
-        self.assertEqual(
-            {
-                **VALUES,
-                "apiServer": {
-                    "allowedCIDRs": ["192.0.2.0/24"],
-                    "port": 443,
-                    "logLevel": 4,
+    def test_dictionaries_merge_and_lists_and_settings_win(self) -> None:
+        cidrs = VALUES["apiServer"]["allowedCIDRs"]
+        mirrors = {"docker.io": ["https://mirror.example.org/v2"]}
+        rows: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+            ({}, {}),
+            (
+                {"apiServer": {"port": 443, "logLevel": 4}},
+                {
+                    "apiServer": {
+                        "allowedCIDRs": cidrs,
+                        "port": 443,
+                        "logLevel": 4,
+                    }
                 },
-                "addons": {"metricsServer": {"enabled": False}},
-            },
-            found,
+            ),
+            (
+                {"apiServer": {"allowedCIDRs": ["203.0.113.0/24"]}},
+                {
+                    "apiServer": {
+                        "allowedCIDRs": ["203.0.113.0/24"],
+                        "port": 6443,
+                    }
+                },
+            ),
+            *(
+                (new, new)
+                for new in (
+                    {"addons": {"metricsServer": {"enabled": False}}},
+                    # helm takes the default away.
+                    {"clusterNetworking": {"internalNetwork": None}},
+                    {"autoscaler": {"extraArgs": {"expander": None}}},
+                    # In the place of a null.
+                    {"registryMirrors": mirrors},
+                )
+            ),
         )
-
-    def test_a_list_wins_as_a_whole(self) -> None:
-        found = applied({"apiServer": {"allowedCIDRs": ["203.0.113.0/24"]}})
-        self.assertEqual(
-            ["203.0.113.0/24"], found["apiServer"]["allowedCIDRs"]
-        )
+        for overlay, changed in rows:
+            self.assertEqual({**VALUES, **changed}, applied(overlay))
 
     def test_setup_of_machines_is_added_to_the_drivers_setup(self) -> None:
-        spec = {
+        own = {
             "files": [{"path": "/etc/mine"}],
             "preKubeadmCommands": ["mine before"],
             "postKubeadmCommands": ["mine after"],
             "ntp": {"servers": ["ntp.example.org"]},
         }
-        found = applied(
-            {
-                "controlPlane": {"kubeadmConfigSpec": spec},
-                "nodeGroupDefaults": {"kubeadmConfigSpec": spec},
-            }
-        )
+        spec = {"kubeadmConfigSpec": own}
+        found = applied({"controlPlane": spec, "nodeGroupDefaults": spec})
         self.assertEqual(
             {
+                **own,
                 "files": [{"path": "/etc/proxy"}, {"path": "/etc/mine"}],
                 "preKubeadmCommands": ["start proxy", "mine before"],
-                "postKubeadmCommands": ["mine after"],
-                "ntp": {"servers": ["ntp.example.org"]},
             },
             found["controlPlane"]["kubeadmConfigSpec"],
         )
-        self.assertEqual(spec, found["nodeGroupDefaults"]["kubeadmConfigSpec"])
-
-    def test_a_null_reaches_helm_which_takes_the_default_away(self) -> None:
-        found = applied(
-            {
-                "clusterNetworking": {"internalNetwork": None},
-                "autoscaler": {"extraArgs": {"expander": None}},
-            }
-        )
-        self.assertEqual({"internalNetwork": None}, found["clusterNetworking"])
-        self.assertEqual(
-            {"extraArgs": {"expander": None}}, found["autoscaler"]
-        )
-
-    def test_a_mapping_takes_the_place_of_a_null(self) -> None:
-        mirrors = {"docker.io": ["https://mirror.example.org/v2"]}
-        found = applied({"registryMirrors": mirrors})
-        self.assertEqual(mirrors, found["registryMirrors"])
-
-    def test_an_empty_overlay_changes_no_value(self) -> None:
-        self.assertEqual(VALUES, applied({}))
+        self.assertEqual(spec, found["nodeGroupDefaults"])
 
     def test_an_overlay_and_its_values_stay_unchanged(self) -> None:
         before = copy.deepcopy(VALUES)
-        extra = {"addons": {"custom": {"one": {"kind": "Manifests"}}}}
-        files = {"files": [{"path": "/etc/mine"}]}
-        overlay = {**extra, "controlPlane": {"kubeadmConfigSpec": files}}
+        overlay: dict[str, Any] = {
+            "addons": {"custom": {"one": {"kind": "Manifests"}}},
+            **_setup(files=[{"path": "/etc/mine"}]),
+        }
         kept = copy.deepcopy(overlay)
         found = applied(overlay)
         found["addons"]["custom"]["one"]["kind"] = "other"
-        found["controlPlane"]["kubeadmConfigSpec"]["files"][1]["path"] = "/"
-        found["controlPlane"]["kubeadmConfigSpec"]["files"][0]["path"] = "/"
-        self.assertEqual(before, VALUES)
-        self.assertEqual(kept, overlay)
+        for each in found["controlPlane"]["kubeadmConfigSpec"]["files"]:
+            each["path"] = "/"
+        self.assertEqual((before, kept), (VALUES, overlay))
 
     def test_the_last_of_several_is_on_top(self) -> None:
         first = applied({"apiServer": {"port": 1}, "authWebhook": "a"})
@@ -152,34 +139,22 @@ class AgainTest(base.BaseTestCase):
         self.assertEqual(once, _again(once, overlay))
 
     def test_lists_get_what_is_new(self) -> None:
-        for there, more, expected in (
+        for lists in (
             (["start"], ["start", "b"], ["start", "b"]),
             (["start", "a"], ["b"], ["start", "a", "b"]),
             (["a"], ["a", "a"], ["a", "a"]),
             ([], ["a", "a"], ["a", "a"]),
         ):
-            found = _again(
-                _setup(preKubeadmCommands=there),
-                _setup(preKubeadmCommands=more),
+            there, more, expected = (
+                _setup(preKubeadmCommands=each) for each in lists
             )
-            self.assertEqual(_setup(preKubeadmCommands=expected), found)
+            self.assertEqual(expected, _again(there, more))
 
     def test_a_file_takes_the_place_of_one_with_its_path(self) -> None:
-        there = [{"path": "/a", "content": "1"}, {"path": "/b"}]
-        found = _again(
-            _setup(files=there),
-            _setup(files=[{"path": "/c"}, {"path": "/a", "content": "2"}]),
-        )
-        self.assertEqual(
-            _setup(
-                files=[
-                    {"path": "/a", "content": "2"},
-                    {"path": "/b"},
-                    {"path": "/c"},
-                ]
-            ),
-            found,
-        )
+        old, new = ({"path": "/a", "content": each} for each in "12")
+        b, c = {"path": "/b"}, {"path": "/c"}
+        found = _again(_setup(files=[old, b]), _setup(files=[c, new]))
+        self.assertEqual(_setup(files=[new, b, c]), found)
 
     def test_values_outside_the_overlay_stay(self) -> None:
         there = {"etcd": {"extraArgs": {"v": "3"}}, **_setup(files=[{}])}
@@ -187,10 +162,7 @@ class AgainTest(base.BaseTestCase):
 
     def test_a_field_of_the_driver_is_refused_in_an_overlay(self) -> None:
         error = self.assertRaises(
-            errors.NotConfigured,
-            _again,
-            VALUES,
-            {"nodeGroups": []},
+            errors.NotConfigured, _again, VALUES, {"nodeGroups": []}
         )
         self.assertIn("nodeGroups is not theirs to set", str(error))
 
@@ -200,19 +172,10 @@ NOT_THEIRS: list[tuple[str, dict[str, Any]]] = [
     *(
         (key, {key: "x"})
         for key in (
-            "cloudCACert",
-            "cloudCredentialsSecretName",
-            "cloudName",
-            "clouds",
-            "controlPlaneEndpoint",
-            "global",
-            "kubernetesVersion",
-            "machineImage",
-            "machineImageId",
-            "machineSSHKeyName",
-            "nodeGroups",
-            "osDistro",
-            "projectPrefix",
+            *("cloudCACert", "cloudCredentialsSecretName", "cloudName"),
+            *("clouds", "controlPlaneEndpoint", "global", "nodeGroups"),
+            *("kubernetesVersion", "machineImage", "machineImageId"),
+            *("machineSSHKeyName", "osDistro", "projectPrefix"),
             "registryAuth",
         )
     ),
@@ -220,21 +183,13 @@ NOT_THEIRS: list[tuple[str, dict[str, Any]]] = [
         (f"{machines}.{key}", {machines: {key: 1}})
         for machines in ("controlPlane", "nodeGroupDefaults")
         for key in (
-            "kubernetesVersion",
-            "machineCount",
-            "machineFlavor",
-            "machineImage",
-            "machineImageId",
+            *("kubernetesVersion", "machineCount", "machineFlavor"),
+            *("machineImage", "machineImageId"),
         )
     ),
     *(
         (f"nodeGroupDefaults.{key}", {"nodeGroupDefaults": {key: None}})
-        for key in (
-            "autoscale",
-            "machineCountMax",
-            "machineCountMin",
-            "name",
-        )
+        for key in ("autoscale", "machineCountMax", "machineCountMin", "name")
     ),
     ("addons.clusterName", {"addons": {"clusterName": "x"}}),
     ("addons.global", {"addons": {"global": {}}}),
@@ -262,15 +217,13 @@ class OutOfReachTest(base.BaseTestCase):
             )
 
     def test_a_parent_that_is_no_mapping_is_refused(self) -> None:
+        spec = {"kubeadmConfigSpec": None}
         for path, overlay in (
             ("controlPlane", {"controlPlane": None}),
             ("addons", {"addons": None}),
             ("clusterAnnotations", {"clusterAnnotations": []}),
             ("apiServer", {"apiServer": "x"}),
-            (
-                "controlPlane.kubeadmConfigSpec",
-                {"controlPlane": {"kubeadmConfigSpec": None}},
-            ),
+            ("controlPlane.kubeadmConfigSpec", {"controlPlane": spec}),
         ):
             self.assertEqual(
                 f"profile gpu: {path} must be a mapping",
@@ -279,16 +232,11 @@ class OutOfReachTest(base.BaseTestCase):
 
     def test_commands_that_are_no_list(self) -> None:
         for value in (None, "reboot", {"a": 1}):
+            spec = {"kubeadmConfigSpec": {"preKubeadmCommands": value}}
             self.assertEqual(
                 "profile gpu: controlPlane.kubeadmConfigSpec."
                 "preKubeadmCommands must be a list",
-                self._refused(
-                    {
-                        "controlPlane": {
-                            "kubeadmConfigSpec": {"preKubeadmCommands": value}
-                        }
-                    }
-                ),
+                self._refused({"controlPlane": spec}),
             )
 
     def test_the_same_names_elsewhere_are_free(self) -> None:
@@ -297,10 +245,7 @@ class OutOfReachTest(base.BaseTestCase):
             "controlPlane": {"machineMetadata": {"machineCount": "3"}},
             "clusterAnnotations": {"example.org/owner": "me"},
         }
-        self.assertEqual(
-            "x",
-            applied(overlay)["addons"]["custom"]["one"]["spec"]["name"],
-        )
+        self.assertEqual(overlay["addons"], applied(overlay)["addons"])
 
 
 ITEM: dict[str, Any] = {
@@ -321,35 +266,20 @@ NOT_OF_GROUPS: list[tuple[dict[str, Any], str]] = [
             "nodeVolumeDetachTimeout",
         )
         for key in (
-            "autoscale",
-            "failureDomain",
-            "kubernetesVersion",
-            "machineCount",
-            "machineCountMax",
-            "machineCountMin",
-            "machineFlavor",
-            "machineImage",
-            "machineImageId",
-            "machineMetadata",
-            "name",
-            "nodeGroupDefaults",
-            "rolloutStrategy",
+            *("autoscale", "failureDomain", "kubernetesVersion", "name"),
+            *("machineCount", "machineCountMax", "machineCountMin"),
+            *("machineFlavor", "machineImage", "machineImageId"),
+            *("machineMetadata", "nodeGroupDefaults", "rolloutStrategy"),
             "serverGroupId",
         )
     ),
     *(
         (
-            {"healthCheck": {"enabled": value}},
+            {"healthCheck": {"enabled": yaml.safe_load(shown)}},
             f"healthCheck.enabled is {shown}, which one nodegroup can't have: "
             "set it for all in nodeGroupDefaults of a values profile",
         )
-        for value, shown in (
-            (False, "false"),
-            (0, "0"),
-            (None, "null"),
-            ("", '""'),
-            ([], "[]"),
-        )
+        for shown in ("false", "0", "null", '""', "[]")
     ),
     ({"nodeLabels": "a=b"}, "nodeLabels must be a mapping"),
     (
@@ -364,7 +294,6 @@ def _spec(*commands: str) -> dict[str, Any]:
 
 
 def _told(values: dict[str, Any]) -> dict[str, Any]:
-    """What helm gets of stored values."""
     chart = cluster_spec.Chart("openstack-cluster", "0.27.0", "")
     return overlays.for_helm(
         desired_state.DesiredState(chart, values, fingerprint="", since=0.0)
@@ -376,56 +305,38 @@ class GroupProfileTest(base.BaseTestCase):
         found = overlays.apply_to_group(
             ITEM, {"nodeLabels": {"gpu": "a"}, **_spec("mine")}, "profile"
         )
+        spec = {"mounts": [["a", "/a"]], "preKubeadmCommands": ["mine"]}
         self.assertEqual(
             {
                 "name": "gpu",
                 "nodeLabels": {"tier": "1", "gpu": "a"},
-                "kubeadmConfigSpec": {
-                    "mounts": [["a", "/a"]],
-                    "preKubeadmCommands": ["mine"],
-                },
+                "kubeadmConfigSpec": spec,
             },
             found,
         )
 
     def test_commands_of_two_profiles_are_added(self) -> None:
+        two = (_spec("a", "b"), _spec("b"), "profile")
         for again, wanted in ((False, ("a", "b", "b")), (True, ("a", "b"))):
-            self.assertEqual(
-                _spec(*wanted),
-                overlays.apply_to_group(
-                    _spec("a", "b"), _spec("b"), "profile", again=again
-                ),
-            )
+            found = overlays.apply_to_group(*two, again=again)
+            self.assertEqual(_spec(*wanted), found)
 
     def test_the_path_of_a_newer_chart_is_known(self) -> None:
         renamed.add_source(self)
-        self.assertEqual(
-            "ovn",
-            applied({"apiServer": {"provider": "ovn"}})["apiServer"][
-                "loadBalancerProvider"
-            ],
-        )
-        error = self.assertRaises(
-            errors.NotConfigured,
-            overlays.apply_to_group,
-            ITEM,
-            {"replicas": 3},
-            "profile gpu",
-        )
-        self.assertIn("profile gpu: machineCount is not", str(error))
+        found = applied({"apiServer": {"provider": "ovn"}})["apiServer"]
+        self.assertEqual("ovn", found["loadBalancerProvider"])
+        self.assertIn("machineCount is not", self._refused({"replicas": 3}))
 
-    def test_a_field_of_the_cluster_is_refused_in_a_group_profile(
-        self,
-    ) -> None:
+    def _refused(self, overlay: dict[str, Any]) -> str:
+        profile = (ITEM, overlay, "profile gpu")
+        error = self.assertRaises(
+            errors.NotConfigured, overlays.apply_to_group, *profile
+        )
+        return str(error)
+
+    def test_a_group_profile_has_no_fields_of_the_cluster(self) -> None:
         for overlay, text in NOT_OF_GROUPS:
-            error = self.assertRaises(
-                errors.NotConfigured,
-                overlays.apply_to_group,
-                ITEM,
-                overlay,
-                "profile gpu",
-            )
-            self.assertEqual(f"profile gpu: {text}", str(error))
+            self.assertEqual(f"profile gpu: {text}", self._refused(overlay))
 
     def test_helm_gets_the_commands_of_all_groups_for_each(self) -> None:
         stored = {
@@ -445,89 +356,65 @@ class GroupProfileTest(base.BaseTestCase):
 
 URL = "https://charts.example.org"
 
-DEFAULTS: dict[str, Any] = {
-    "autoscaler": {"image": {"repository": "registry.k8s.io/autoscaler"}},
-    "addons": {
-        "enabled": True,
-        "cni": {
-            "type": "calico",
-            "calico": {"chart": {"repo": "https://calico", "name": "c"}},
-            "cilium": {"chart": {"repo": "https://cilium", "name": "c"}},
-        },
-        "etcdDefrag": {"chart": {"repo": "https://azimuth", "version": None}},
-        "custom": {},
-    },
-}
-INTEL = {
-    "addons": {
-        "intelDevicePlugin": {
-            "operator": {"chart": {"repo": "https://intel"}},
-            "xpuManagerMonitoring": {
-                "enabled": True,
-                "repo": {"url": "https://github.com/intel/xpumanager"},
-            },
-        }
-    }
-}
+DEFAULTS: dict[str, Any] = yaml.safe_load("""
+autoscaler: {image: {repository: registry.k8s.io/autoscaler}}
+addons:
+  enabled: true
+  cni:
+    type: calico
+    calico: {chart: {repo: 'https://calico', name: c}}
+    cilium: {chart: {repo: 'https://cilium', name: c}}
+  etcdDefrag: {chart: {repo: 'https://azimuth', version: null}}
+  custom: {}
+""")
+INTEL = yaml.safe_load("""
+addons:
+  intelDevicePlugin:
+    operator: {chart: {repo: 'https://intel'}}
+    xpuManagerMonitoring:
+      enabled: true
+      repo: {url: 'https://github.com/intel/xpumanager'}
+""")
 
 
 class WithRepositoryTest(base.BaseTestCase):
     def test_every_addon_of_the_chart_comes_from_the_repository(self) -> None:
+        ours = {"chart": {"repo": URL}}
+        once = overlays.with_repository({}, DEFAULTS, URL)
         self.assertEqual(
             {
                 "addons": {
-                    "cni": {
-                        "calico": {"chart": {"repo": URL}},
-                        "cilium": {"chart": {"repo": URL}},
-                    },
-                    "etcdDefrag": {"chart": {"repo": URL}},
+                    "cni": {"calico": ours, "cilium": ours},
+                    "etcdDefrag": ours,
                 }
             },
-            overlays.with_repository({}, DEFAULTS, URL),
+            once,
         )
+        again = overlays.with_repository(once, DEFAULTS, "https://other")
+        self.assertEqual(once, again)
 
     def test_a_repository_in_the_values_stays(self) -> None:
-        values = {
-            "addons": {
-                "cni": {
-                    "type": "cilium",
-                    "cilium": {
-                        "chart": {"repo": "https://own", "version": "2"}
-                    },
-                },
-                "etcdDefrag": None,
-                "custom": {"tool": {"spec": {"chart": {"repo": "https://t"}}}},
-            }
+        own = {"chart": {"repo": "https://own", "version": "2"}}
+        others = {
+            "etcdDefrag": None,
+            "custom": {"tool": {"spec": {"chart": {"repo": "https://t"}}}},
         }
+        cni = {"type": "cilium", "cilium": own}
+        calico = {"chart": {"repo": URL}}
         self.assertEqual(
-            {
-                "addons": {
-                    "cni": {
-                        "type": "cilium",
-                        "calico": {"chart": {"repo": URL}},
-                        "cilium": {
-                            "chart": {"repo": "https://own", "version": "2"}
-                        },
-                    },
-                    "etcdDefrag": None,
-                    "custom": {
-                        "tool": {"spec": {"chart": {"repo": "https://t"}}}
-                    },
-                }
-            },
-            overlays.with_repository(values, DEFAULTS, URL),
+            {"addons": {"cni": {**cni, "calico": calico}, **others}},
+            overlays.with_repository(
+                {"addons": {"cni": cni, **others}}, DEFAULTS, URL
+            ),
         )
 
     def test_an_addon_from_git_is_switched_off(self) -> None:
+        addon = {
+            "operator": {"chart": {"repo": URL}},
+            "xpuManagerMonitoring": {"enabled": False},
+        }
         self.assertEqual(
-            {
-                "addons": {
-                    "intelDevicePlugin": {
-                        "operator": {"chart": {"repo": URL}},
-                        "xpuManagerMonitoring": {"enabled": False},
-                    }
-                }
-            },
+            {"addons": {"intelDevicePlugin": addon}},
             overlays.with_repository({}, INTEL, URL),
         )
 
@@ -542,11 +429,6 @@ class WithRepositoryTest(base.BaseTestCase):
 
     def test_a_chart_without_addons_needs_none(self) -> None:
         self.assertEqual({"a": 1}, overlays.with_repository({"a": 1}, {}, URL))
-
-    def test_a_second_time_changes_nothing(self) -> None:
-        once = overlays.with_repository({}, DEFAULTS, URL)
-        again = overlays.with_repository(once, DEFAULTS, "https://other")
-        self.assertEqual(once, again)
 
     def test_with_repository_changes_no_argument(self) -> None:
         values: dict[str, Any] = {"addons": {"cni": {"calico": {}}}}

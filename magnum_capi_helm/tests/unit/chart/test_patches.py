@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from oslotest import base
+import yaml
 
 from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import patches
@@ -56,8 +58,6 @@ def _secret(part: str, text: str | None) -> dict[str, Any]:
 
 
 class TextTest(base.BaseTestCase):
-    """A part of a text in one of several objects of a kind."""
-
     replacing = patches.Patch(
         "Secret", "stringData.defaults", "b", "part=cni", "a"
     )
@@ -123,35 +123,33 @@ class PatchesTest(base.BaseTestCase):
                     f"{label.name} {version}",
                 )
 
-    def test_chart_0_26_0_opens_the_node_ports_under_a_name_of_capo(
-        self,
-    ) -> None:
-        groups = "managedSecurityGroups"
+    def test_chart_0_26_0_gets_the_rules_under_a_name_of_capo(self) -> None:
         wrong, right = (
-            "workerNodeSecurityGroupRules",
-            "workerNodesSecurityGroupRules",
+            f"worker{nodes}SecurityGroupRules" for nodes in ("Node", "Nodes")
         )
         rules = [{"protocol": each} for each in ("tcp", "udp")]
         others = {"allowAllInClusterTraffic": True}
         for provider, before, after in (
-            ("ovn", {groups: {wrong: rules}}, {groups: {right: rules}}),
-            (
-                "ovn",
-                {groups: {**others, wrong: rules}},
-                {groups: {**others, right: rules}},
-            ),
-            ("amphora", {groups: others}, {groups: others}),
-            ("amphora", {}, {}),
+            ("ovn", {wrong: rules}, {right: rules}),
+            ("ovn", {**others, wrong: rules}, {**others, right: rules}),
+            ("amphora", others, others),
+            ("amphora", None, None),
         ):
-            patch = patches.wanted(
-                {"apiServer": {"loadBalancerProvider": provider}}, "0.26.0"
+            old, new = (
+                {"kind": "OpenStackCluster", "spec": spec}
+                for spec in (
+                    {} if each is None else {"managedSecurityGroups": each}
+                    for each in (before, after)
+                )
             )
-            self.assertEqual(
-                ({"kind": "OpenStackCluster", "spec": after},),
-                patches.applied(
-                    [{"kind": "OpenStackCluster", "spec": before}], patch
-                ),
-            )
+            values = {"apiServer": {"loadBalancerProvider": provider}}
+            patch = patches.wanted(values, "0.26.0")
+            self.assertEqual((new,), patches.applied([old], patch))
+        # Charts beside it spell the rules right.
+        values = {"apiServer": {"loadBalancerProvider": "ovn"}}
+        known = versions.known_charts()
+        patched = [each for each in known if patches.wanted(values, each)]
+        self.assertEqual(["0.26.0"], patched)
 
     def test_cluster_api_learns_the_days_from_every_chart(self) -> None:
         plane = {"kind": "KubeadmControlPlane", "spec": {"replicas": 3}}
@@ -166,43 +164,21 @@ class PatchesTest(base.BaseTestCase):
                     patches.applied([plane], patch),
                 )
 
-    def test_charts_beside_0_26_0_spell_the_rules_right(self) -> None:
-        values = {"apiServer": {"loadBalancerProvider": "ovn"}}
-        self.assertEqual(
-            ["0.26.0"],
-            [
-                each
-                for each in versions.known_charts()
-                if patches.wanted(values, each)
-            ],
-        )
-
     def test_only_objects_of_the_kind_change(self) -> None:
         others = {"kind": "Cluster", "spec": {"apiServerLoadBalancer": {}}}
-        before = _cluster({"enabled": True, "allowedCIDRs": ["10.0.0.0/8"]})
+        given = {"enabled": True, "allowedCIDRs": ["10.0.0.0/8"]}
+        before = _cluster({**given})
+        cidrs = ["192.0.2.0/24"]
+        after = {"enabled": True, "flavor": "ha", "allowedCIDRs": cidrs}
+        patch = [
+            _patch(f"{_FIELD}.flavor", "ha"),
+            _patch(f"{_FIELD}.allowedCIDRs", cidrs),
+        ]
         self.assertEqual(
-            (
-                others,
-                _cluster(
-                    {
-                        "enabled": True,
-                        "flavor": "ha",
-                        "allowedCIDRs": ["192.0.2.0/24"],
-                    }
-                ),
-            ),
-            patches.applied(
-                [others, before],
-                [
-                    _patch(f"{_FIELD}.flavor", "ha"),
-                    _patch(f"{_FIELD}.allowedCIDRs", ["192.0.2.0/24"]),
-                ],
-            ),
+            (others, _cluster(after)), patches.applied([others, before], patch)
         )
         # The object that was given is another one.
-        self.assertEqual(
-            _cluster({"enabled": True, "allowedCIDRs": ["10.0.0.0/8"]}), before
-        )
+        self.assertEqual(_cluster(given), before)
 
     def test_a_patch_without_its_object_is_refused(self) -> None:
         patch = _patch(f"{_FIELD}.flavor", "ha")
@@ -229,25 +205,21 @@ _RULE = {
     "verbs": ["get", "list", "watch"],
 }
 #: Items of nodeGroups; the autoscaler owns the first two.
-_BURST = {
-    "name": "burst",
-    "autoscale": True,
-    "capacity": {"cpu": "4", "memory": "8192Mi", "ephemeral-disk": "20Gi"},
-    "machineFlavor": "m1.large",
-    "failureDomain": "az1",
-    "nodeLabels": {"pool": "burst", "empty": ""},
-    "kubeadmConfigSpec": {
-        "joinConfiguration": {
-            "nodeRegistration": {
-                "kubeletExtraArgs": {"max-pods": "50"},
-                "taints": [
-                    {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
-                    {"key": "spot", "effect": "NoExecute"},
-                ],
-            }
-        }
-    },
-}
+_BURST = yaml.safe_load("""
+name: burst
+autoscale: true
+capacity: {cpu: '4', memory: 8192Mi, ephemeral-disk: 20Gi}
+machineFlavor: m1.large
+failureDomain: az1
+nodeLabels: {pool: burst, empty: ''}
+kubeadmConfigSpec:
+  joinConfiguration:
+    nodeRegistration:
+      kubeletExtraArgs: {max-pods: '50'}
+      taints:
+      - {key: gpu, value: 'yes', effect: NoSchedule}
+      - {key: spot, effect: NoExecute}
+""")
 _OLD = {"name": "old", "autoscale": True}
 _FIXED = {"name": "fixed", "machineCount": 2, "capacity": {"cpu": "4"}}
 _NOTES = {
@@ -270,35 +242,30 @@ def _labeled(kind: str, key: str, value: str, **fields: Any) -> Any:
 class AutoscalerTest(base.BaseTestCase):
     """A group without a node tells the autoscaler what a node has."""
 
-    def _applied(self, *groups: Any) -> list[Any]:
-        objects = (
-            _labeled("Role", "component", "autoscaler", rules=[{"a": 1}]),
-            _labeled("Role", "component", "other", rules=[]),
-            self._deployment("burst"),
-            self._deployment("old"),
-            self._deployment("fixed"),
-        )
-        patch = patches.wanted({"nodeGroups": list(groups)}, "0.27.0")
-        return list(patches.applied(objects, patch))
-
     def _deployment(self, name: str, **notes: str) -> Any:
         found = _labeled("MachineDeployment", "node-group", name)
         found["metadata"]["annotations"] = {"max-size": "5", **notes}
         return found
 
     def test_only_groups_of_the_autoscaler_are_described(self) -> None:
-        self.assertEqual(
-            [
-                _labeled(
-                    "Role", "component", "autoscaler", rules=[{"a": 1}, _RULE]
-                ),
-                _labeled("Role", "component", "other", rules=[]),
-                self._deployment("burst", **_NOTES),
-                self._deployment("old"),
-                self._deployment("fixed"),
-            ],
-            self._applied(_BURST, _OLD, _FIXED),
+        role = functools.partial(_labeled, "Role", "component")
+        rest = [self._deployment("old"), self._deployment("fixed")]
+        other = role("other", rules=[])
+        objects = (
+            role("autoscaler", rules=[{"a": 1}]),
+            *(other, self._deployment("burst"), *rest),
         )
+        groups = {"nodeGroups": [_BURST, _OLD, _FIXED]}
+        self.assertEqual(
+            (
+                role("autoscaler", rules=[{"a": 1}, _RULE]),
+                *(other, self._deployment("burst", **_NOTES), *rest),
+            ),
+            patches.applied(objects, patches.wanted(groups, "0.27.0")),
+        )
+        for without in ([_FIXED], [], None):
+            found = patches.wanted({"nodeGroups": without}, "0.27.0")
+            self.assertEqual((), found)
 
     def test_a_count_is_set_in_its_group_alone(self) -> None:
         for count in (0, 3):
@@ -316,29 +283,19 @@ class AutoscalerTest(base.BaseTestCase):
             )
 
     def test_the_autoscaler_decides_within_its_bounds_alone(self) -> None:
-        bounds = {"machineCountMin": 2, "machineCountMax": 4}
-        rows: tuple[tuple[int, int | None, int | None], ...] = (
-            # asked, live, set
-            (3, None, 3),
-            (1, None, 2),
-            (9, None, 4),
-            (3, 2, None),
-            (2, 4, None),
-            (3, 0, 2),
-            (3, 1, 2),
-            (2, 5, 4),
+        rows: tuple[tuple[int, int, int | None, int | None], ...] = (
+            # minimum, asked, live, set
+            (2, 3, None, 3),
+            (2, 1, None, 2),
+            (2, 9, None, 4),
+            (2, 3, 2, None),
+            (2, 2, 4, None),
+            (2, 3, 0, 2),
+            (2, 3, 1, 2),
+            (2, 2, 5, 4),
+            (0, 0, None, 0),
         )
-        for asked, live, count in rows:
-            self.assertEqual(
-                count,
-                autoscaler.set_count(bounds, asked, live),
-                f"{asked} {live}",
-            )
-        none = {"machineCountMin": 0, "machineCountMax": 4}
-        self.assertEqual(0, autoscaler.set_count(none, 0, None))
-
-    def test_without_such_groups_nothing_changes(self) -> None:
-        for groups in ([_FIXED], [], None):
-            self.assertEqual(
-                (), patches.wanted({"nodeGroups": groups}, "0.27.0")
-            )
+        for least, asked, live, count in rows:
+            bounds = {"machineCountMin": least, "machineCountMax": 4}
+            found = autoscaler.set_count(bounds, asked, live)
+            self.assertEqual(count, found, f"{least} {asked} {live}")

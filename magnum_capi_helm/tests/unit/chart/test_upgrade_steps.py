@@ -9,6 +9,7 @@ import itertools
 from typing import Any
 
 from oslotest import base
+import yaml
 
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
@@ -33,17 +34,13 @@ _ROUTES: tuple[tuple[int, int, int | None, str], ...] = (
 
 
 class RouteTest(base.BaseTestCase):
-    """Minor versions alone decide about the steps."""
-
     def test_minor_versions_decide_about_the_steps(self) -> None:
         for old, new, workers, expected in _ROUTES:
             steps = upgrade_steps.route(old, new, workers)
             words = (f"{'WC'[plane]}{minor}" for plane, minor in steps)
             self.assertEqual(expected, " ".join(words))
 
-    def test_each_step_is_legal_and_no_round_of_workers_is_too_many(
-        self,
-    ) -> None:
+    def test_each_step_is_legal_and_no_round_is_too_many(self) -> None:
         pairs = itertools.combinations_with_replacement(_MINORS, 3)
         for kubelet, old, new in pairs:
             if old - kubelet <= 3:
@@ -79,55 +76,40 @@ class RouteTest(base.BaseTestCase):
             self.assertEqual(expected, actual, f"{old} {new}")
 
 
-_OLD: dict[str, Any] = {
-    "kubernetesVersion": "1.32.2",
-    "machineImageId": "i-32",
-    "controlPlane": {
-        "machineCount": 3,
-        "kubernetesVersion": "1.32.2",
-        "machineImageId": "i-32",
-    },
-    "addons": {"a": {"enabled": True}, "b": {"x": 1, "y": 2}},
-    "nodeGroups": [
-        {"name": "a", "machineCount": 2, "labels": {"x": "1", "y": "2"}},
-        {
-            "name": "own",
-            "machineImageId": "i-9",
-            "kubernetesVersion": "1.33.4",
-        },
-    ],
-}
-_NEW: dict[str, Any] = {
-    "kubernetesVersion": "1.36.1",
-    "machineImageId": "i-36",
-    "controlPlane": {
-        "machineCount": 3,
-        "kubernetesVersion": "1.36.1",
-        "machineImageId": "i-36",
-        "machineFlavor": "large",
-    },
-    "addons": {"a": {"enabled": None}, "b": {"x": 2}, "c": None},
-    "nodeGroups": [
-        {
-            "name": "a",
-            "machineCount": 2,
-            "labels": {"x": "1"},
-            "rolloutStrategy": {"rollingUpdate": {"maxUnavailable": 2}},
-            "kubernetesVersion": "1.36.1",
-            "machineImageId": "i-36",
-        },
-        {
-            "name": "own",
-            "machineImageId": "i-9",
-            "kubernetesVersion": "1.33.4",
-        },
-    ],
-}
+_OLD: dict[str, Any] = yaml.safe_load("""
+kubernetesVersion: 1.32.2
+machineImageId: i-32
+controlPlane:
+  machineCount: 3
+  kubernetesVersion: 1.32.2
+  machineImageId: i-32
+addons: {a: {enabled: true}, b: {x: 1, y: 2}}
+nodeGroups:
+- {name: a, machineCount: 2, labels: {x: '1', y: '2'}}
+- {name: own, machineImageId: i-9, kubernetesVersion: 1.33.4}
+""")
+_NEW: dict[str, Any] = yaml.safe_load("""
+kubernetesVersion: 1.36.1
+machineImageId: i-36
+controlPlane:
+  machineCount: 3
+  kubernetesVersion: 1.36.1
+  machineImageId: i-36
+  machineFlavor: large
+addons: {a: {enabled: null}, b: {x: 2}, c: null}
+nodeGroups:
+- name: a
+  machineCount: 2
+  labels: {x: '1'}
+  rolloutStrategy: {rollingUpdate: {maxUnavailable: 2}}
+  kubernetesVersion: 1.36.1
+  machineImageId: i-36
+- {name: own, machineImageId: i-9, kubernetesVersion: 1.33.4}
+""")
 _CHART = cluster_spec.Chart("chart", "0.27.0", "https://charts.test")
 
 
 def _hops() -> list[upgrade_steps.Hop]:
-    """Return the steps from 1.32 to 1.36."""
     steps = upgrade_steps.route(32, 36, 32)
     return [
         upgrade_steps.Hop(
@@ -173,9 +155,7 @@ class ValuesTest(base.BaseTestCase):
             now = new
         self.plan = upgrade_steps.Upgrade(stages=stages, machines=())
 
-    def test_steps_before_the_last_change_version_and_image_alone(
-        self,
-    ) -> None:
+    def test_steps_before_the_last_change_only_versions(self) -> None:
         for index, plane, workers in ((0, 33, 32), (1, 34, 32), (3, 35, 35)):
             step = self.values[index]
             new = (f"1.{plane}.1", f"i-{plane}")
@@ -189,16 +169,12 @@ class ValuesTest(base.BaseTestCase):
             is_batched = "rolloutStrategy" in step["nodeGroups"][0]
             self.assertEqual(index == 3, is_batched)
 
-    def test_the_last_step_of_the_control_plane_takes_the_other_values(
-        self,
-    ) -> None:
+    def test_the_last_step_of_the_plane_takes_the_other_values(self) -> None:
         step, workers = self.values[4], self.values[3]["nodeGroups"]
         self.assertEqual({**_NEW, "nodeGroups": workers}, step)
         self.assertEqual(_NEW, self.values[5])
 
-    def test_changes_of_all_steps_lead_from_the_old_to_the_new_values(
-        self,
-    ) -> None:
+    def test_changes_of_all_steps_lead_to_the_new_values(self) -> None:
         found = upgrade_steps.Upgrade.from_secret(self.plan.to_secret())
         assert found is not None
         self.assertEqual(_NEW, _at_end(found, _OLD))
@@ -220,17 +196,11 @@ class ValuesTest(base.BaseTestCase):
         self.assertEqual(made, last["nodeGroups"][1])
 
     def test_each_step_names_its_machines_and_version(self) -> None:
-        texts = [each.text for each in self.plan.steps]
         self.assertEqual(
-            [
-                "control plane to v1.33.1",
-                "control plane to v1.34.1",
-                "control plane to v1.35.1",
-                "workers to v1.35.1",
-                "control plane to v1.36.1",
-                "workers to v1.36.1",
-            ],
-            texts,
+            "control plane to v1.33.1, control plane to v1.34.1, "
+            "control plane to v1.35.1, workers to v1.35.1, "
+            "control plane to v1.36.1, workers to v1.36.1",
+            ", ".join(each.text for each in self.plan.steps),
         )
         both = self.plan.stages[0]._replace(replaced=["control-plane", "a"])
         self.assertEqual("control plane and workers to v1.33.1", both.text)

@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 from oslotest import base
+import yaml
 
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import desired_state
@@ -15,75 +16,57 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.tests.unit.features import specs
 
-_IMAGE = specs.IMAGE.id
-_HEALING: dict[str, Any] = {"healthCheck": {"enabled": True}}
 #: What the smallest cluster comes to.
-SMALL: dict[str, Any] = {
-    "kubernetesVersion": "1.34.2",
-    "machineImageId": _IMAGE,
-    "osDistro": "ubuntu",
-    "cloudCredentialsSecretName": "demo-45f11a8de301-cloud-credentials",
-    "controlPlane": _HEALING
-    | {
-        "machineFlavor": "m1.large",
-        "machineImageId": _IMAGE,
-        "kubernetesVersion": "1.34.2",
-        "machineCount": 3,
-        "nodeLabels": {"magnum.openstack.org/role": "master"},
-    },
-    "nodeGroupDefaults": _HEALING,
-    "nodeGroups": [
-        {
-            "name": "default-worker",
-            "machineFlavor": "m1.small",
-            "machineImageId": _IMAGE,
-            "kubernetesVersion": "1.34.2",
-            "machineCount": 2,
-            "nodeLabels": {
-                "magnum.openstack.org/role": "worker",
-                "magnum.openstack.org/nodegroup": "default-worker",
-            },
-        }
-    ],
-    "clusterNetworking": {"internalNetwork": {"nodeCidr": "10.0.0.0/24"}},
-    "apiServer": {
-        "enableLoadBalancer": True,
-        "loadBalancerProvider": "amphora",
-        "loadBalancerMonitor": {
-            "delay": 2,
-            "timeout": 1,
-            "maxRetries": 10,
-            "maxRetriesDown": 2,
-        },
-        "associateFloatingIP": True,
-    },
-    "addons": {
-        "cni": {"type": "calico"},
-        "monitoring": {"enabled": False},
-        "reloader": {"enabled": True},
-        "ingress": {"enabled": False},
-        "openstack": {
-            "cloudConfig": {
-                "LoadBalancer": {
-                    "lb-provider": "amphora",
-                    "lb-method": "ROUND_ROBIN",
-                    "create-monitor": True,
-                }
-            },
-            "csiCinder": {"defaultStorageClass": {"enabled": False}},
-        },
-    },
-}
+SMALL: dict[str, Any] = yaml.safe_load("""
+kubernetesVersion: 1.34.2
+machineImageId: 2b1f0e3c-0000-4000-8000-000000000001
+osDistro: ubuntu
+cloudCredentialsSecretName: demo-45f11a8de301-cloud-credentials
+controlPlane:
+  healthCheck: {enabled: true}
+  machineFlavor: m1.large
+  machineImageId: 2b1f0e3c-0000-4000-8000-000000000001
+  kubernetesVersion: 1.34.2
+  machineCount: 3
+  nodeLabels: {magnum.openstack.org/role: master}
+nodeGroupDefaults: {healthCheck: {enabled: true}}
+nodeGroups:
+- name: default-worker
+  machineFlavor: m1.small
+  machineImageId: 2b1f0e3c-0000-4000-8000-000000000001
+  kubernetesVersion: 1.34.2
+  machineCount: 2
+  nodeLabels:
+    magnum.openstack.org/role: worker
+    magnum.openstack.org/nodegroup: default-worker
+clusterNetworking: {internalNetwork: {nodeCidr: 10.0.0.0/24}}
+apiServer:
+  enableLoadBalancer: true
+  loadBalancerProvider: amphora
+  loadBalancerMonitor:
+    delay: 2
+    timeout: 1
+    maxRetries: 10
+    maxRetriesDown: 2
+  associateFloatingIP: true
+addons:
+  cni: {type: calico}
+  monitoring: {enabled: false}
+  reloader: {enabled: true}
+  ingress: {enabled: false}
+  openstack:
+    cloudConfig:
+      LoadBalancer:
+        lb-provider: amphora
+        lb-method: ROUND_ROBIN
+        create-monitor: true
+    csiCinder: {defaultStorageClass: {enabled: false}}
+""")
 
 
 class BuildTest(base.BaseTestCase):
     def test_a_small_cluster_has_these_values(self) -> None:
-        self.assertEqual(
-            SMALL,
-            values.build(specs.cluster()),
-        )
-
-    def test_a_cluster_without_workers_has_an_empty_list(self) -> None:
+        self.assertEqual(SMALL, values.build(specs.cluster()))
         built = values.build(specs.cluster(node_groups=()))
         self.assertEqual([], built["nodeGroups"])
 
@@ -91,39 +74,27 @@ class BuildTest(base.BaseTestCase):
 class GroupNamesTest(base.BaseTestCase):
     def test_names_of_all_groups(self) -> None:
         groups = [{"name": "a"}, {"name": "b", "machineCount": 2}]
-        self.assertEqual(
-            {"a", "b"}, values.group_names({"nodeGroups": groups})
+        rows: tuple[tuple[dict[str, Any], set[str]], ...] = (
+            ({"nodeGroups": groups}, {"a", "b"}),
+            ({}, set()),
+            ({"nodeGroups": None}, set()),
         )
-
-    def test_values_without_groups_have_no_names(self) -> None:
-        self.assertEqual(frozenset(), values.group_names({}))
-        self.assertEqual(frozenset(), values.group_names({"nodeGroups": None}))
+        for given, expected in rows:
+            self.assertEqual(expected, values.group_names(given))
 
 
 class StampTest(base.BaseTestCase):
-    def test_the_live_cluster_shows_the_fingerprint(self) -> None:
+    def test_the_live_cluster_shows_the_newest_fingerprint(self) -> None:
         before: dict[str, Any] = {"clusterAnnotations": {"owner": "me"}}
-        self.assertEqual(
-            {
-                "clusterAnnotations": {
-                    "owner": "me",
-                    "magnum.openstack.org/intent": "v1-abc",
-                }
-            },
-            values.stamped(before, "v1-abc"),
-        )
+        found = before
+        for stamp in ("v1-old", "v1-new"):
+            found = values.stamped(found, stamp)
+            stamped = {"owner": "me", "magnum.openstack.org/intent": stamp}
+            self.assertEqual({"clusterAnnotations": stamped}, found)
         self.assertEqual({"clusterAnnotations": {"owner": "me"}}, before)
-
-    def test_a_new_stamp_replaces_the_old_one(self) -> None:
-        once = values.stamped({}, "v1-old")
-        self.assertEqual(
-            {"clusterAnnotations": {"magnum.openstack.org/intent": "v1-new"}},
-            values.stamped(once, "v1-new"),
-        )
 
 
 def group(name: str, count: int = 1, **fields: Any) -> requested_groups.Group:
-    """A row, whose UUID is its name."""
     return requested_groups.Group(
         uuid=name,
         name=name,
@@ -247,14 +218,11 @@ class GroupsTest(base.BaseTestCase):
 
 class OverlayTest(base.BaseTestCase):
     def test_a_dictionary_of_which_nothing_is_left_goes(self) -> None:
-        target: dict[str, Any] = {"a": {"b": {"c": 1}}, "d": 2}
-        values.overlay(target, {"a": {"b": {"c": None}}, "e": {"f": None}})
-        self.assertEqual({"d": 2}, target)
-
-    def test_lists_are_replaced(self) -> None:
-        target = {"a": [1, 2]}
-        values.overlay(target, {"a": [3]})
-        self.assertEqual({"a": [3]}, target)
+        target: dict[str, Any] = {"a": {"b": {"c": 1}}, "d": 2, "l": [1, 2]}
+        values.overlay(
+            target, {"a": {"b": {"c": None}}, "e": {"f": None}, "l": [3]}
+        )
+        self.assertEqual({"d": 2, "l": [3]}, target)
 
 
 class PatchedTest(base.BaseTestCase):

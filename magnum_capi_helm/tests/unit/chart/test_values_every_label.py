@@ -20,7 +20,6 @@ DECLARED = {label.name: label for label in features.LABELS}
 
 
 def _outcome(given: dict[str, str]) -> tuple[Any, Any]:
-    """Chart and values of a cluster with these labels."""
     wanted = outcome.resolved(given)
     return wanted.chart, values.build(wanted)
 

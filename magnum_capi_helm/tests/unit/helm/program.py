@@ -22,22 +22,8 @@ RELEASE = json.dumps(
         "name": "demo-1",
         "namespace": "magnum-p1",
         "version": 1,
-        "info": {
-            "first_deployed": "2026-11-21T12:00:00Z",
-            "last_deployed": "2026-11-21T12:00:00Z",
-            "deleted": "",
-            "description": "Install complete",
-            "status": "deployed",
-            "notes": "",
-        },
-        "chart": {
-            "metadata": {
-                "apiVersion": "v2",
-                "name": "openstack-cluster",
-                "version": "0.27.0",
-            }
-        },
-        "manifest": "",
+        "info": {"status": "deployed", "description": "Install complete"},
+        "chart": {"metadata": {"name": "openstack-cluster"}},
     }
 )
 

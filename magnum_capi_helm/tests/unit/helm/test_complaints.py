@@ -12,27 +12,76 @@ _BACK = (
     "after a resize that failed, resize back to the count that it had before "
     "you upgrade: Magnum upgrades nothing that is UPDATE_FAILED"
 )
+#: What is told of them as it is.
+TOLD: dict[type[errors.HelmError], tuple[str, ...]] = {
+    errors.HelmBusy: (
+        "another operation (install/upgrade/rollback) is in progress",
+        'create: failed to create: secrets "sh.helm.release.v1.demo-1.v2" '
+        "already exists",
+    ),
+    errors.HelmUnreachable: (
+        'Kubernetes cluster unreachable: Get "https://api/version": dial tcp '
+        "192.0.2.1:6443: connect: connection refused",
+        "net/http: TLS handshake timeout",
+        "dial tcp: lookup api.example.org: no such host",
+        "context deadline exceeded",
+        "context canceled",
+        "read tcp: read: operation timed out",
+        "connect: network is unreachable",
+        "etcdserver: leader changed",
+        "Internal error occurred: failed calling webhook "
+        '"default.cluster.x-k8s.io": connect: no route to host',
+        'create: failed to create: Post "https://api": EOF',
+        "the server has asked for the client to provide credentials "
+        "(post secrets)",
+        "create: failed to create: Unauthorized",
+        "the server is currently unable to handle the request",
+        "the server has received too many requests",
+        "unable to return a response in the time allotted",
+        "Timeout: request did not complete within 34s",
+        'an error ("") has prevented the request from succeeding',
+        "http2: client connection lost",
+        "write: broken pipe",
+        "dial tcp 192.0.2.1:6443: connect: no route to host",
+        'clusters "c": the object has been modified',
+        "unable to build kubernetes objects from current release manifest: "
+        "Get https://api: i/o timeout",
+    ),
+    errors.HelmError: (
+        "create: failed to create: etcdserver: request is too large",
+        '"demo-1" has no deployed releases',
+        'cannot patch: admission webhook "validation.kubeadmcontrolplane" '
+        "denied the request: spec.replicas: Forbidden: cannot be an even "
+        "number",
+        "conflict occurred while applying object: Apply failed with 1 "
+        "conflict",
+        "rendered manifests contain a resource that already exists",
+    ),
+    errors.ChartUnavailable: (
+        'chart "openstack-cluster" version "9.9.9" not found in '
+        "https://charts.example.org repository",
+        "failed to fetch https://charts/c-1.tgz : 404 Not Found",
+    ),
+    errors.ReleaseStranded: (
+        "current release manifest contains removed kubernetes api(s) for "
+        "this kubernetes version and it is therefore unable to build the "
+        "kubernetes objects for performing the diff. error from kubernetes: "
+        'unable to recognize "": no matches for kind "A" in version "b/v1"',
+        "failed to delete release: demo-1",
+    ),
+    errors.Unconvertible: (
+        "error while running post render on files: failed to invoke "
+        'post-renderer plugin "magnum-capi-helm": plugin "magnum-capi-helm" '
+        "exited with error",
+    ),
+}
 #: What helm complains of -> class and text.
 COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
-    (
-        "Error: UPGRADE FAILED: another operation "
-        "(install/upgrade/rollback) is in progress",
-        errors.HelmBusy,
-        "another operation (install/upgrade/rollback) is in progress",
-    ),
-    (
-        "Error: create: failed to create: secrets "
-        '"sh.helm.release.v1.demo-1.v2" already exists',
-        errors.HelmBusy,
-        "create: failed to create: secrets "
-        '"sh.helm.release.v1.demo-1.v2" already exists',
-    ),
-    (
-        'Error: Kubernetes cluster unreachable: Get "https://api/version": '
-        "dial tcp 192.0.2.1:6443: connect: connection refused",
-        errors.HelmUnreachable,
-        'Kubernetes cluster unreachable: Get "https://api/version": '
-        "dial tcp 192.0.2.1:6443: connect: connection refused",
+    *(
+        (f"Error: {failed}{text}", kind, text)
+        for kind, texts in TOLD.items()
+        for text in texts
+        for failed in ("", "UPGRADE FAILED: ")
     ),
     (
         "I1121 19:21:11.056413   18485 warnings.go:107] "
@@ -42,146 +91,11 @@ COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
         "cannot patch: denied",
     ),
     (
-        "Error: UPGRADE FAILED: net/http: TLS handshake timeout",
-        errors.HelmUnreachable,
-        "net/http: TLS handshake timeout",
-    ),
-    (
-        "Error: dial tcp: lookup api.example.org: no such host",
-        errors.HelmUnreachable,
-        "dial tcp: lookup api.example.org: no such host",
-    ),
-    (
-        "Error: UPGRADE FAILED: context deadline exceeded",
-        errors.HelmUnreachable,
-        "context deadline exceeded",
-    ),
-    (
-        "Error: UPGRADE FAILED: context canceled",
-        errors.HelmUnreachable,
-        "context canceled",
-    ),
-    (
-        "Error: read tcp: read: operation timed out",
-        errors.HelmUnreachable,
-        "read tcp: read: operation timed out",
-    ),
-    (
         "coalesce.go:319: warning: destination for registryMirrors is a "
         "table. Ignoring non-table value\nWARNING: group-readable\n"
         "Error: no image",
         errors.HelmError,
         "no image",
-    ),
-    (
-        "Error: connect: network is unreachable",
-        errors.HelmUnreachable,
-        "connect: network is unreachable",
-    ),
-    (
-        "Error: etcdserver: leader changed",
-        errors.HelmUnreachable,
-        "etcdserver: leader changed",
-    ),
-    (
-        "Error: create: failed to create: etcdserver: request is too large",
-        errors.HelmError,
-        "create: failed to create: etcdserver: request is too large",
-    ),
-    (
-        "Error: Internal error occurred: failed calling webhook "
-        '"default.cluster.x-k8s.io": connect: no route to host',
-        errors.HelmUnreachable,
-        "Internal error occurred: failed calling webhook "
-        '"default.cluster.x-k8s.io": connect: no route to host',
-    ),
-    (
-        'Error: create: failed to create: Post "https://api": EOF',
-        errors.HelmUnreachable,
-        'create: failed to create: Post "https://api": EOF',
-    ),
-    (
-        "Error: the server has asked for the client to provide credentials "
-        "(post secrets)",
-        errors.HelmUnreachable,
-        "the server has asked for the client to provide credentials "
-        "(post secrets)",
-    ),
-    (
-        "Error: create: failed to create: Unauthorized",
-        errors.HelmUnreachable,
-        "create: failed to create: Unauthorized",
-    ),
-    (
-        "Error: the server is currently unable to handle the request",
-        errors.HelmUnreachable,
-        "the server is currently unable to handle the request",
-    ),
-    (
-        "Error: the server has received too many requests",
-        errors.HelmUnreachable,
-        "the server has received too many requests",
-    ),
-    (
-        "Error: unable to return a response in the time allotted",
-        errors.HelmUnreachable,
-        "unable to return a response in the time allotted",
-    ),
-    (
-        "Error: Timeout: request did not complete within 34s",
-        errors.HelmUnreachable,
-        "Timeout: request did not complete within 34s",
-    ),
-    (
-        'Error: an error ("") has prevented the request from succeeding',
-        errors.HelmUnreachable,
-        'an error ("") has prevented the request from succeeding',
-    ),
-    (
-        "Error: http2: client connection lost",
-        errors.HelmUnreachable,
-        "http2: client connection lost",
-    ),
-    (
-        "Error: write: broken pipe",
-        errors.HelmUnreachable,
-        "write: broken pipe",
-    ),
-    (
-        "Error: dial tcp 192.0.2.1:6443: connect: no route to host",
-        errors.HelmUnreachable,
-        "dial tcp 192.0.2.1:6443: connect: no route to host",
-    ),
-    (
-        'Error: clusters "c": the object has been modified',
-        errors.HelmUnreachable,
-        'clusters "c": the object has been modified',
-    ),
-    (
-        'Error: UPGRADE FAILED: "demo-1" has no deployed releases',
-        errors.HelmError,
-        '"demo-1" has no deployed releases',
-    ),
-    (
-        "Error: UPGRADE FAILED: cannot patch: admission webhook "
-        '"validation.kubeadmcontrolplane" denied the request: '
-        "spec.replicas: Forbidden: cannot be an even number",
-        errors.HelmError,
-        'cannot patch: admission webhook "validation.kubeadmcontrolplane" '
-        "denied the request: spec.replicas: Forbidden: cannot be an even "
-        "number",
-    ),
-    (
-        'Error: chart "openstack-cluster" version "9.9.9" not found in '
-        "https://charts.example.org repository",
-        errors.ChartUnavailable,
-        'chart "openstack-cluster" version "9.9.9" not found in '
-        "https://charts.example.org repository",
-    ),
-    (
-        "Error: failed to fetch https://charts/c-1.tgz : 404 Not Found",
-        errors.ChartUnavailable,
-        "failed to fetch https://charts/c-1.tgz : 404 Not Found",
     ),
     (
         "Error: values don't meet the specifications of the schema(s) in "
@@ -191,21 +105,9 @@ COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
         "following chart(s): openstack-cluster: - (root): x is required",
     ),
     (
-        "Error: conflict occurred while applying object: Apply failed "
-        "with 1 conflict",
-        errors.HelmError,
-        "conflict occurred while applying object: Apply failed with 1 "
-        "conflict",
-    ),
-    (
         "Error: execution error at (c/templates/a.yaml:1:2): no image",
         errors.HelmError,
         "(c/templates/a.yaml:1:2): no image",
-    ),
-    (
-        "Error: rendered manifests contain a resource that already exists",
-        errors.HelmError,
-        "rendered manifests contain a resource that already exists",
     ),
     (
         "Error: UPGRADE FAILED: unable to build kubernetes objects from "
@@ -219,30 +121,6 @@ COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
         'matches for kind "OpenStackCluster" in version '
         '"infrastructure.cluster.x-k8s.io/v1alpha7" ensure CRDs are installed '
         "first",
-    ),
-    (
-        "Error: UPGRADE FAILED: current release manifest contains removed "
-        "kubernetes api(s) for this kubernetes version and it is therefore "
-        "unable to build the kubernetes objects for performing the diff. "
-        'error from kubernetes: unable to recognize "": no matches for kind '
-        '"A" in version "b/v1"',
-        errors.ReleaseStranded,
-        "current release manifest contains removed kubernetes api(s) for "
-        "this kubernetes version and it is therefore unable to build the "
-        "kubernetes objects for performing the diff. error from kubernetes: "
-        'unable to recognize "": no matches for kind "A" in version "b/v1"',
-    ),
-    (
-        "Error: failed to delete release: demo-1",
-        errors.ReleaseStranded,
-        "failed to delete release: demo-1",
-    ),
-    (
-        "Error: UPGRADE FAILED: unable to build kubernetes objects from "
-        "current release manifest: Get https://api: i/o timeout",
-        errors.HelmUnreachable,
-        "unable to build kubernetes objects from current release manifest: "
-        "Get https://api: i/o timeout",
     ),
     (
         "Error: UPGRADE FAILED: unable to build kubernetes objects from new "
@@ -283,15 +161,6 @@ COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
         "error while running post render on files: error while running "
         "command /usr/bin/python3. error output: Cluster web-1 can't be "
         "written : exit status 1",
-    ),
-    (
-        "Error: UPGRADE FAILED: error while running post render on files: "
-        'failed to invoke post-renderer plugin "magnum-capi-helm": plugin '
-        '"magnum-capi-helm" exited with error',
-        errors.Unconvertible,
-        "error while running post render on files: failed to invoke "
-        'post-renderer plugin "magnum-capi-helm": plugin "magnum-capi-helm" '
-        "exited with error",
     ),
     (
         "WARNING: Kubernetes configuration file is group-readable\n"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from oslotest import base
 
@@ -137,35 +138,24 @@ class ManifestsTest(base.BaseTestCase):
         patch = patches.Patch(
             "OpenStackCluster", "spec.apiServerLoadBalancer.flavor", "hä$"
         )
-        for groups, spec in (
-            (
-                (),
-                {"apiServerLoadBalancer": {"enabled": True, "flavor": "hä$"}},
-            ),
-            (
-                (CAPO,),
-                {
-                    "apiServer": {
-                        "managedLoadBalancer": {
-                            "enabled": True,
-                            "flavor": "hä$",
-                        }
-                    }
-                },
-            ),
-        ):
-            (found,) = encoding.objects(
-                manifests.converted(text, groups, patch=[patch])
+        balancer = {"enabled": True, "flavor": "hä$"}
+        old = {"apiServerLoadBalancer": balancer}
+        new = {"apiServer": {"managedLoadBalancer": balancer}}
+        rows: tuple[tuple[tuple[str, ...], Any, str, Any], ...] = (
+            ((), {}, "v1beta1", old),
+            ((CAPO,), {}, "v1beta2", new),
+            # Where nothing can be converted, the patch counts.
+            ((CAPO,), {"convert": lambda _: None}, "v1beta1", old),
+        )
+        for groups, more, version, spec in rows:
+            converted = manifests.converted(
+                text, groups, patch=[patch], **more
             )
-            self.assertEqual(spec, found["spec"])
-        (found,) = encoding.objects(
-            manifests.converted(text, (CAPO,), lambda _: None, [patch])
-        )
-        # The version stays where nothing can be converted; the patch counts.
-        self.assertEqual(f"{CAPO}/v1beta1", found["apiVersion"])
-        self.assertEqual(
-            "hä$", found["spec"]["apiServerLoadBalancer"]["flavor"]
-        )
+            (found,) = encoding.objects(converted)
+            self.assertEqual(
+                (f"{CAPO}/{version}", spec),
+                (found["apiVersion"], found["spec"]),
+            )
         self.assertRaises(
             errors.Unconvertible, manifests.converted, "", (), patch=[patch]
         )
@@ -206,48 +196,35 @@ class ManifestsTest(base.BaseTestCase):
         )
 
     def test_objects_alone_are_named_anew(self) -> None:
-        moves = {
-            api_versions.Api(CAPO, "v1alpha7", "OpenStackCluster"): "v1beta1",
-            api_versions.Api(
-                CAPO, "v1alpha7", "OpenStackMachineTemplate"
-            ): "v1beta1",
+        """Other kinds of a group, and equal ones of others, stay."""
+        kind = api_versions.Api(CAPO, "v1alpha7", "OpenStackCluster")
+        old, new = (
+            f"infrastructure.{CAPI}/{v}" for v in ("v1alpha7", "v1beta1")
+        )
+        capo = {f"apiVersion: {old}": f'apiVersion: "{new}"'}
+        template = {f"apiVersion: '{old}'": f'apiVersion: "{new}"'}
+        before, after = (f'{{"apiVersion": "{PLANE}/v1beta{n}",' for n in "12")
+        every = {
+            kind: "v1beta1",
+            kind._replace(kind="OpenStackMachineTemplate"): "v1beta1",
             api_versions.Api(
                 PLANE, "v1beta1", "KubeadmControlPlane"
             ): "v1beta2",
         }
-        old, new = OLD.splitlines(), manifests.moved(OLD, moves).splitlines()
-        self.assertEqual(len(old), len(new))
-        self.assertEqual(
-            {
-                "apiVersion: infrastructure.cluster.x-k8s.io/v1alpha7": (
-                    'apiVersion: "infrastructure.cluster.x-k8s.io/v1beta1"'
-                ),
-                "apiVersion: 'infrastructure.cluster.x-k8s.io/v1alpha7'": (
-                    'apiVersion: "infrastructure.cluster.x-k8s.io/v1beta1"'
-                ),
-                '{"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1",': (
-                    '{"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",'
-                ),
-            },
-            {a: b for a, b in zip(old, new, strict=True) if a != b},
+        other = api_versions.Api("other.io", "v1beta1", "Cluster")
+        rows: tuple[
+            tuple[dict[api_versions.Api, str], dict[str, str]], ...
+        ] = (
+            (every, {**capo, **template, before: after}),
+            ({kind: "v1beta1"}, capo),
+            ({other: "v1"}, {}),
+            ({}, {}),
         )
-
-    def test_all_other_text_stays_as_it_is(self) -> None:
-        self.assertEqual(OLD, manifests.moved(OLD, {}))
+        for moves, changed in rows:
+            lines = manifests.moved(OLD, moves).split("\n")
+            both = zip(OLD.split("\n"), lines, strict=True)
+            self.assertEqual(changed, {a: b for a, b in both if a != b})
         self.assertEqual("", manifests.moved("", {}))
-
-    def test_other_kinds_of_the_group_stay(self) -> None:
-        moves = {
-            api_versions.Api(CAPO, "v1alpha7", "OpenStackCluster"): "v1beta1"
-        }
-        self.assertIn(
-            (CAPO, "v1alpha7", "OpenStackMachineTemplate"),
-            manifests.apis(manifests.moved(OLD, moves)),
-        )
-
-    def test_kinds_of_equal_name_in_other_groups_stay(self) -> None:
-        moves = {api_versions.Api("other.io", "v1beta1", "Cluster"): "v1"}
-        self.assertEqual(OLD, manifests.moved(OLD, moves))
 
     def test_documents_that_are_no_objects_are_skipped(self) -> None:
         documents = (

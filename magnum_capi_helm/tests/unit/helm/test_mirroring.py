@@ -11,6 +11,7 @@ from typing import Any
 
 import fixtures
 from oslotest import base
+import yaml
 
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.features import storage
@@ -25,37 +26,18 @@ CILIUM = mirroring.Addon("cilium", "1.19.3", "https://cilium")
 CERTS = mirroring.Addon("cert-manager", "v1.17.0", "https://jetstack")
 ETCD = mirroring.Addon("etcd-defrag", "0.27.0", "https://azimuth")
 
-DEFAULTS: dict[str, Any] = {
-    "cni": {
-        "calico": {
-            "chart": {
-                "repo": "https://calico",
-                "name": "tigera-operator",
-                "version": "v3.31.5",
-            }
-        }
-    },
-    "certManager": {
-        "enabled": False,
-        "chart": {
-            "repo": "https://jetstack",
-            "name": "cert-manager",
-            "version": "v1.17.0",
-        },
-        "release": {
-            "namespace": "cert-manager",
-            "values": {"crds": {"enabled": True}},
-        },
-    },
-    "etcdDefrag": {
-        "chart": {
-            "repo": "https://azimuth",
-            "name": "etcd-defrag",
-            "version": None,
-        },
-        "values": {"a": 1},
-    },
-}
+DEFAULTS: dict[str, Any] = yaml.safe_load("""
+cni:
+  calico:
+    chart: {repo: 'https://calico', name: tigera-operator, version: v3.31.5}
+certManager:
+  enabled: false
+  chart: {repo: 'https://jetstack', name: cert-manager, version: v1.17.0}
+  release: {namespace: cert-manager, values: {crds: {enabled: true}}}
+etcdDefrag:
+  chart: {repo: 'https://azimuth', name: etcd-defrag, version: null}
+  values: {a: 1}
+""")
 JINJA = """
 {# what the cluster says #}
 ipPools:
@@ -118,6 +100,21 @@ class Helm(client.Helm):
 
 
 def _objects(addon: mirroring.Addon) -> list[dict[str, Any]]:
+    secret = {
+        "defaults": JINJA,
+        "broken": "{% if x %}{ [{% endif %}",
+        "overrides": "replicas: 2",
+    }
+    keys = [*(("s", key) for key in secret), ("elsewhere", "x")]
+    chart = {"version": addon.version, "repo": addon.repository}
+    release = {
+        "chart": {"name": addon.name, **chart},
+        "targetNamespace": "net",
+        "releaseName": f"cni-{addon.name}",
+        "valuesSources": [
+            {"secret": {"name": name, "key": key}} for name, key in keys
+        ],
+    }
     return [
         {"kind": "Deployment", "spec": {"image": "registry.k8s.io/auto:1"}},
         {
@@ -125,33 +122,8 @@ def _objects(addon: mirroring.Addon) -> list[dict[str, Any]]:
             "kind": "OpenStackMachineTemplate",
             "spec": {"image": "ubuntu"},
         },
-        {
-            "kind": "HelmRelease",
-            "spec": {
-                "chart": {
-                    "name": addon.name,
-                    "version": addon.version,
-                    "repo": addon.repository,
-                },
-                "targetNamespace": "net",
-                "releaseName": f"cni-{addon.name}",
-                "valuesSources": [
-                    {"secret": {"name": "s", "key": "defaults"}},
-                    {"secret": {"name": "s", "key": "broken"}},
-                    {"secret": {"name": "s", "key": "overrides"}},
-                    {"secret": {"name": "elsewhere", "key": "x"}},
-                ],
-            },
-        },
-        {
-            "kind": "Secret",
-            "metadata": {"name": "s"},
-            "stringData": {
-                "defaults": JINJA,
-                "broken": "{% if x %}{ [{% endif %}",
-                "overrides": "replicas: 2",
-            },
-        },
+        {"kind": "HelmRelease", "spec": release},
+        {"kind": "Secret", "metadata": {"name": "s"}, "stringData": secret},
     ]
 
 
@@ -176,12 +148,12 @@ class MirroringTestCase(base.BaseTestCase):
 
 
 class ContentsTest(MirroringTestCase):
-    def test_the_addons_are_those_that_the_chart_renders(self) -> None:
-        self.assertEqual((CILIUM, CALICO), self.contents().addons)
-
-    def test_each_network_is_in_whichever_the_values_choose(self) -> None:
-        found = self.contents({"addons": {"cni": {"type": "calico"}}})
-        self.assertEqual((CILIUM, CALICO), found.addons)
+    def test_addons_and_images_are_those_that_the_chart_renders(self) -> None:
+        """Each network is in, whichever the values choose."""
+        for values in ({}, {"addons": {"cni": {"type": "calico"}}}):
+            found = self.contents(values)
+            self.assertEqual((CILIUM, CALICO), found.addons)
+            self.assertEqual({"registry.k8s.io/auto:1"}, found.images)
 
     def test_everything_has_all_addons_of_the_defaults(self) -> None:
         found = self.contents(everything=True).addons
@@ -192,24 +164,13 @@ class ContentsTest(MirroringTestCase):
         self.assertEqual("cert-manager", found[0].namespace)
         self.assertEqual({"a": 1}, found[3].values)
 
-    def test_images_are_those_of_the_management_cluster(self) -> None:
-        self.assertEqual(
-            frozenset({"registry.k8s.io/auto:1"}), self.contents().images
-        )
-
-    def test_an_addon_has_its_values_without_those_of_a_cluster(
-        self,
-    ) -> None:
+    def test_an_addon_has_its_values_without_those_of_a_cluster(self) -> None:
         _, calico = self.contents().addons
+        pools = [{"cidr": "sample", "blockSize": 26}]
         self.assertEqual(
-            {
-                "ipPools": [{"cidr": "sample", "blockSize": 26}],
-                "replicas": 2,
-            },
-            calico.values,
+            ({"ipPools": pools, "replicas": 2}, "net", "cni-tigera-operator"),
+            (calico.values, calico.namespace, calico.release),
         )
-        self.assertEqual("net", calico.namespace)
-        self.assertEqual("cni-tigera-operator", calico.release)
 
     def test_the_chart_gets_values_of_a_small_cluster(self) -> None:
         own = {"machineImageId": "own", "registryMirrors": None}
@@ -244,13 +205,9 @@ class FetchTest(MirroringTestCase):
 
     def test_a_failure_leaves_nothing(self) -> None:
         self.helm.missing = {"tigera-operator"}
-        self.assertRaises(
-            errors.ChartUnavailable,
-            mirroring.fetch,
-            self.helm,
-            CALICO,
-            self.home,
-        )
+        absent = errors.ChartUnavailable
+        fetch = mirroring.fetch
+        self.assertRaises(absent, fetch, self.helm, CALICO, self.home)
         self.assertEqual(["chart"], [p.name for p in self.home.iterdir()])
 
 
@@ -324,25 +281,21 @@ class CalicoTest(MirroringTestCase):
         return sorted(mirroring.images_of(self.helm, addon, file))
 
     def test_its_operator_starts_images_of_the_charts_version(self) -> None:
-        manifest = INSTALLATION.replace("SPEC", "") + OTHERS
-        names = ("apiserver", "goldmane", "whisker", "whisker-backend")
-        self.assertEqual(
-            sorted(f"quay.io/calico/{each}:v3.31.5" for each in NODES + names),
-            self.images("v3.31.5", manifest),
-        )
-
-    def test_older_versions_come_from_another_registry(self) -> None:
-        self.assertEqual(
-            [f"docker.io/calico/{each}:v3.30.7" for each in NODES],
-            self.images("3.30.7", INSTALLATION.replace("SPEC", "")),
-        )
-
-    def test_values_choose_registry_and_path(self) -> None:
+        """Of another registry in older versions; values may choose one."""
+        more = ("apiserver", "goldmane", "whisker", "whisker-backend")
         spec = ", registry: reg.example.org/, imagePath: cni/own"
-        self.assertEqual(
-            [f"reg.example.org/cni/own/{each}:v3.31.5" for each in NODES],
-            self.images("v3.31.5", INSTALLATION.replace("SPEC", spec)),
-        )
+        for version, chosen, others, names, place in (
+            ("v3.31.5", "", OTHERS, NODES + more, "quay.io/calico"),
+            ("3.30.7", "", "", NODES, "docker.io/calico"),
+            ("v3.31.5", spec, "", NODES, "reg.example.org/cni/own"),
+        ):
+            tag = f"v{version.removeprefix('v')}"
+            self.assertEqual(
+                sorted(f"{place}/{each}:{tag}" for each in names),
+                self.images(
+                    version, INSTALLATION.replace("SPEC", chosen) + others
+                ),
+            )
 
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
@@ -350,21 +303,17 @@ DIGEST = "sha256:" + "0123456789abcdef" * 4
 #: Object -> images in it.
 FOUND: list[tuple[dict[str, Any], list[str]]] = [
     (
-        {
-            "kind": "Deployment",
-            "spec": {
-                "template": {
-                    "spec": {
-                        "initContainers": [{"image": "busybox"}],
-                        "containers": [
-                            {"image": "bitnami/kubectl:1.30"},
-                            {"image": f"quay.io/a/b@{DIGEST}"},
-                            {"image": "reg.example:5000/a_b/c:v1@" + DIGEST},
-                        ],
-                    }
-                }
-            },
-        },
+        yaml.safe_load(f"""
+kind: Deployment
+spec:
+  template:
+    spec:
+      initContainers: [{{image: busybox}}]
+      containers:
+      - image: bitnami/kubectl:1.30
+      - image: quay.io/a/b@{DIGEST}
+      - image: reg.example:5000/a_b/c:v1@{DIGEST}
+"""),
         [
             "docker.io/library/busybox:latest",
             "docker.io/bitnami/kubectl:1.30",
@@ -374,27 +323,17 @@ FOUND: list[tuple[dict[str, Any], list[str]]] = [
     ),
     # Custom resources of operators have three fields.
     (
-        {
-            "kind": "ClusterPolicy",
-            "spec": {
-                "driver": {
-                    "repository": "nvcr.io/nvidia",
-                    "image": "driver",
-                    "version": "580.1",
-                },
-                "toolkit": {
-                    "repository": "nvcr.io/nvidia/k8s",
-                    "image": "toolkit",
-                    "version": DIGEST,
-                },
-                "pinned": {
-                    "repository": "nvcr.io/nvidia",
-                    "image": "driver",
-                    "version": DIGEST,
-                },
-                "gds": {"repository": "", "image": "", "version": ""},
-            },
-        },
+        yaml.safe_load(f"""
+kind: ClusterPolicy
+spec:
+  driver: {{repository: nvcr.io/nvidia, image: driver, version: '580.1'}}
+  toolkit:
+    repository: nvcr.io/nvidia/k8s
+    image: toolkit
+    version: {DIGEST}
+  pinned: {{repository: nvcr.io/nvidia, image: driver, version: '{DIGEST}'}}
+  gds: {{repository: '', image: '', version: ''}}
+"""),
         [
             "nvcr.io/nvidia/driver:580.1-ubuntu22.04",
             "nvcr.io/nvidia/driver:580.1-ubuntu24.04",
@@ -404,21 +343,19 @@ FOUND: list[tuple[dict[str, Any], list[str]]] = [
     ),
     # Operators are told what to start by arguments and environment.
     (
-        {
-            "args": [
-                "--acme-image=quay.io/jetstack/acmesolver:v1.17.0",
-                "--listen=example.org/path",
-                "--taint=node-role.kubernetes.io/control-plane:NoSchedule",
-                "--url=https://example.org/a:b",
-                7,
-            ],
-            "env": [
-                {"name": "RELATED_IMAGE", "value": "ghcr.io/a/b:1"},
-                {"name": "HOST", "value": "example.org"},
-                {"name": "NODE", "valueFrom": {"fieldRef": {}}},
-            ],
-            "command": ["registry.k8s.io/pause:3.10"],
-        },
+        yaml.safe_load("""
+args:
+- --acme-image=quay.io/jetstack/acmesolver:v1.17.0
+- --listen=example.org/path
+- --taint=node-role.kubernetes.io/control-plane:NoSchedule
+- --url=https://example.org/a:b
+- 7
+env:
+- {name: RELATED_IMAGE, value: 'ghcr.io/a/b:1'}
+- {name: HOST, value: example.org}
+- {name: NODE, valueFrom: {fieldRef: {}}}
+command: ['registry.k8s.io/pause:3.10']
+"""),
         [
             "quay.io/jetstack/acmesolver:v1.17.0",
             "ghcr.io/a/b:1",

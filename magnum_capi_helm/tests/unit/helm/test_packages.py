@@ -111,20 +111,13 @@ class PackagesTest(base.BaseTestCase):
                 f"{self.file} is no packaged helm chart", str(error), what
             )
 
-    def test_a_missing_file_is_no_chart(self) -> None:
-        self.assertRaises(
-            errors.ChartUnavailable, packages.read, self.home / "no.tgz"
-        )
-
     def test_a_directory_says_its_name_and_version(self) -> None:
+        absent = errors.ChartUnavailable
+        error = self.assertRaises(absent, packages.of_directory, self.home)
+        self.assertIn("is no directory of a helm chart", str(error))
+        self.assertRaises(absent, packages.read, self.home / "no.tgz")
         (self.home / "Chart.yaml").write_text("{name: c, version: 1.0.0}")
         self.assertEqual(("c", "1.0.0"), packages.of_directory(self.home))
-
-    def test_a_directory_without_a_chart_is_refused(self) -> None:
-        error = self.assertRaises(
-            errors.ChartUnavailable, packages.of_directory, self.home
-        )
-        self.assertIn("is no directory of a helm chart", str(error))
 
 
 BELOW: dict[str, Any] = {"a": {"b": 1, "c": 2}, "list": [1, 2], "gone": 1}
@@ -132,21 +125,18 @@ ABOVE: dict[str, Any] = {
     "a": {"b": 3},
     "list": [3],
     "gone": None,
-    "new": {"x": 1},
+    "n": {"x": 1},
 }
 
 
 class MergedTest(base.BaseTestCase):
-    def test_a_null_removes_the_value_below(self) -> None:
+    def test_a_null_removes_the_value_below_unless_kept(self) -> None:
+        expected = {"a": {"b": 3, "c": 2}, "list": [3], "n": {"x": 1}}
+        found = packages.merged(BELOW, ABOVE)
+        self.assertEqual(expected, found)
+        found["n"]["x"] = 2
+        self.assertEqual(1, ABOVE["n"]["x"], "arguments stay")
         self.assertEqual(
-            {"a": {"b": 3, "c": 2}, "list": [3], "new": {"x": 1}},
-            packages.merged(BELOW, ABOVE),
+            {**expected, "gone": None},
+            packages.merged(BELOW, ABOVE, keep_nulls=True),
         )
-
-    def test_a_null_that_helm_is_to_see_is_kept(self) -> None:
-        found = packages.merged(BELOW, ABOVE, keep_nulls=True)
-        self.assertIsNone(found["gone"])
-
-    def test_merged_changes_no_argument(self) -> None:
-        packages.merged(BELOW, ABOVE)["new"]["x"] = 2
-        self.assertEqual(1, ABOVE["new"]["x"])

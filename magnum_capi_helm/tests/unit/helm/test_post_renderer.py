@@ -9,6 +9,7 @@ import json
 import pathlib
 import subprocess
 import sys
+from typing import Any
 
 import yaml
 
@@ -38,6 +39,7 @@ class CommandLineTest(program.HelmTestCase):
         self, version: str, *groups: str, patch: Sequence[patches.Patch] = ()
     ) -> list[str]:
         """Return what a helm of this version gets beyond the usual."""
+        self.version = type(self).version
         self.answers(program.RELEASE)
         self.upgrade()
         usual = len(self.argv())
@@ -64,64 +66,37 @@ class CommandLineTest(program.HelmTestCase):
                 self.assertEqual(options, self.upgrade_by(version))
                 self.assertNotIn("HELM_PLUGINS", self.environment())
 
-    def test_helm_3_runs_a_program(self) -> None:
-        self.assertEqual(
-            [
-                "--post-renderer",
-                sys.executable,
-                "--post-renderer-args=-m",
-                "--post-renderer-args=magnum_capi_helm.helm.post_renderer",
-                "--post-renderer-args=bootstrap.cluster.x-k8s.io",
-                "--post-renderer-args=cluster.x-k8s.io",
-            ],
-            self.upgrade_by("v3.16.0", *_GROUPS),
-        )
-
-    def test_helm_4_runs_a_plugin(self) -> None:
-        self.assertEqual(
-            [
-                "--post-renderer",
-                "magnum-capi-helm",
-                "--post-renderer-args=bootstrap.cluster.x-k8s.io",
-                "--post-renderer-args=cluster.x-k8s.io",
-                "--server-side=false",
-            ],
-            self.upgrade_by("v4.3.1", *_GROUPS),
-        )
-        environment = self.environment()
-        self.assertEqual(str(_PLUGIN.parent), environment["HELM_PLUGINS"])
-        self.assertEqual(
-            sys.executable, environment["MAGNUM_CAPI_HELM_PYTHON"]
-        )
-
-    def test_a_patch_is_one_word(self) -> None:
-        for version, groups, options in (
+    def test_helm_3_runs_a_program_and_helm_4_a_plugin(self) -> None:
+        """A patch is one word."""
+        program_3 = [
+            sys.executable,
+            "-m",
+            "magnum_capi_helm.helm.post_renderer",
+        ]
+        rows: tuple[tuple[str, Any, Any, list[str], list[str]], ...] = (
+            ("v3.16.0", _GROUPS, (), program_3, sorted(_GROUPS)),
+            ("v3.20.2", (), [_PATCH], program_3, [_WORD]),
+            ("v4.3.1", _GROUPS, (), ["magnum-capi-helm"], sorted(_GROUPS)),
             (
-                "v3.20.2",
-                (),
-                [
-                    "--post-renderer",
-                    sys.executable,
-                    "--post-renderer-args=-m",
-                    "--post-renderer-args=magnum_capi_helm.helm.post_renderer",
-                    f"--post-renderer-args={_WORD}",
-                ],
+                *("v4.3.1", _GROUPS[:1], [_PATCH], ["magnum-capi-helm"]),
+                [_WORD, "cluster.x-k8s.io"],
             ),
-            (
-                "v4.3.1",
-                _GROUPS[:1],
-                [
-                    "--post-renderer",
-                    "magnum-capi-helm",
-                    f"--post-renderer-args={_WORD}",
-                    "--post-renderer-args=cluster.x-k8s.io",
-                    "--server-side=false",
-                ],
-            ),
-        ):
+        )
+        for version, groups, patch, (command, *args), words in rows:
             self.assertEqual(
-                options, self.upgrade_by(version, *groups, patch=[_PATCH])
+                [
+                    *("--post-renderer", command),
+                    *(f"--post-renderer-args={each}" for each in args + words),
+                    *(["--server-side=false"] if version > "v4" else []),
+                ],
+                self.upgrade_by(version, *groups, patch=patch),
             )
+            if version > "v4":
+                found = self.environment()
+                self.assertEqual(
+                    (str(_PLUGIN.parent), sys.executable),
+                    (found["HELM_PLUGINS"], found["MAGNUM_CAPI_HELM_PYTHON"]),
+                )
 
     def test_a_template_is_patched_once(self) -> None:
         balancer = {"enabled": True}
@@ -151,28 +126,28 @@ class CommandLineTest(program.HelmTestCase):
             )
 
     def test_a_template_of_helm_4_alone_is_converted(self) -> None:
-        for version, options in {
-            "v3.20.2": [],
-            "v4.3.1": [
-                "--post-renderer",
-                "magnum-capi-helm",
-                "--post-renderer-args=cluster.x-k8s.io",
-            ],
-        }.items():
-            with self.subTest(version):
-                self.version = version
-                self.answers("kind: Pod")
-                self.helm().render(
-                    "r", "n", "c", {}, live=True, convert=_GROUPS[:1]
-                )
-                argv = self.argv()
-                last = argv.index("--no-hooks") + 1
-                self.assertEqual(options, argv[last:-2])
-                self.assertEqual(
-                    bool(options), "HELM_PLUGINS" in self.environment()
-                )
+        plugin = ["--post-renderer", "magnum-capi-helm"]
+        words = ["--post-renderer-args=cluster.x-k8s.io"]
+        for self.version, options in (
+            ("v3.20.2", []),
+            ("v4.3.1", plugin + words),
+        ):
+            self.answers("kind: Pod")
+            self.helm().render(
+                "r", "n", "c", {}, live=True, convert=_GROUPS[:1]
+            )
+            argv = self.argv()
+            last = argv.index("--no-hooks") + 1
+            self.assertEqual(options, argv[last:-2])
+            self.assertEqual(
+                bool(options), "HELM_PLUGINS" in self.environment()
+            )
 
     def test_the_plugin_is_what_helm_4_looks_for(self) -> None:
+        command = {
+            "command": "${MAGNUM_CAPI_HELM_PYTHON}",
+            "args": ["-m", "magnum_capi_helm.helm.post_renderer"],
+        }
         self.assertEqual(
             {
                 "apiVersion": "v1",
@@ -180,34 +155,18 @@ class CommandLineTest(program.HelmTestCase):
                 "name": "magnum-capi-helm",
                 "version": "1.0.0",
                 "runtime": "subprocess",
-                "runtimeConfig": {
-                    "platformCommand": [
-                        {
-                            "command": "${MAGNUM_CAPI_HELM_PYTHON}",
-                            "args": [
-                                "-m",
-                                "magnum_capi_helm.helm.post_renderer",
-                            ],
-                        }
-                    ]
-                },
+                "runtimeConfig": {"platformCommand": [command]},
             },
             yaml.safe_load((_PLUGIN / "plugin.yaml").read_text()),
         )
 
 
 class ProgramTest(program.HelmTestCase):
-    def run_it(
-        self, text: str, *words: str
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "magnum_capi_helm.helm.post_renderer",
-                *words,
-                *_GROUPS,
-            ],
+    def run_it(self, text: str, *words: str) -> tuple[int, str, str]:
+        """Return the exit code, the output and the complaint."""
+        module = "magnum_capi_helm.helm.post_renderer"
+        done = subprocess.run(
+            [sys.executable, "-m", module, *words, *_GROUPS],
             input=text,
             capture_output=True,
             text=True,
@@ -217,48 +176,31 @@ class ProgramTest(program.HelmTestCase):
             timeout=60,
             check=False,
         )
+        return done.returncode, done.stdout, done.stderr
 
     def test_the_program_converts_its_input(self) -> None:
-        done = self.run_it(test_manifests.RENDERED)
         self.assertEqual(
             (0, test_manifests.CONVERTED, ""),
-            (done.returncode, done.stdout, done.stderr),
+            self.run_it(test_manifests.RENDERED),
         )
 
     def test_the_program_patches_its_input(self) -> None:
-        text = (
-            "kind: OpenStackCluster\n"
-            "spec: {apiServerLoadBalancer: {enabled: true}}\n"
+        balancer = "spec: {apiServerLoadBalancer: {enabled: true}}\n"
+        patched = (
+            '{"kind": "OpenStackCluster", "spec": {"apiServerLoadBalancer": '
+            '{"enabled": true, "flavor": "h\\u00e4"}}}\n'
         )
-        done = self.run_it(text, _WORD)
-        self.assertEqual(
-            (
-                0,
-                '{"kind": "OpenStackCluster", "spec": {'
-                '"apiServerLoadBalancer": {"enabled": true, '
-                '"flavor": "h\\u00e4"}}}\n',
-                "",
-            ),
-            (done.returncode, done.stdout, done.stderr),
+        missing = (
+            "OpenStackCluster can't get spec.apiServerLoadBalancer.flavor: "
+            "the chart renders no such object\n"
         )
-
-    def test_a_patch_without_an_object_is_an_error(self) -> None:
-        done = self.run_it("kind: Cluster\n", _WORD)
-        self.assertEqual(
-            (
-                1,
-                "",
-                "OpenStackCluster can't get spec.apiServerLoadBalancer.flavor:"
-                " the chart renders no such object\n",
-            ),
-            (done.returncode, done.stdout, done.stderr),
-        )
+        for text, expected in (
+            (f"kind: OpenStackCluster\n{balancer}", (0, patched, "")),
+            ("kind: Cluster\n", (1, "", missing)),
+        ):
+            self.assertEqual(expected, self.run_it(text, _WORD))
 
     def test_an_unconvertible_object_is_an_error_without_output(self) -> None:
-        done = self.run_it(
-            "{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, "
-            "metadata: {name: web-1}, spec: {secret: hunter2}}"
-        )
         self.assertEqual(
             (
                 1,
@@ -267,5 +209,8 @@ class ProgramTest(program.HelmTestCase):
                 "spec.secret is no field that the driver knows of v1beta1: "
                 "remove it from the values\n",
             ),
-            (done.returncode, done.stdout, done.stderr),
+            self.run_it(
+                "{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, "
+                "metadata: {name: web-1}, spec: {secret: hunter2}}"
+            ),
         )

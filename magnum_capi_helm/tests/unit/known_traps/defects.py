@@ -193,7 +193,7 @@ PACE: dict[str, tuple[str, ...]] = {
     ),
     "P2 manifests are in the log": (
         "unit.helm.test_client.ComplaintsTest."
-        "test_no_cause_has_the_output_of_helm",
+        "test_a_long_complaint_is_cut_and_in_no_cause",
     ),
     "P3 each poll connects anew, and asks for each object": (
         f"{_LIFECYCLE}.test_poll_status.CostTest."

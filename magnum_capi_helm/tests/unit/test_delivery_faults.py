@@ -22,9 +22,8 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class RefusedTest(delivery_case.DeliveryCase):
-    """Receivers that get nothing, or refuse it."""
-
     def test_a_bad_certificate_is_refused_and_nothing_is_sent(self) -> None:
+        """A receiver that has a good one at last gets it."""
         stranger = pki.Authority("stranger")
         certificate = "".join(stranger.signed("receiver", host=True))
         bad = self.useFixture(endpoint.Endpoint(certificate))
@@ -41,6 +40,9 @@ class RefusedTest(delivery_case.DeliveryCase):
         )
         self.assertIn("delivery_ca_file", line)
         self.assertEqual("CREATE_COMPLETE", self.row().status)
+        self.option("delivery_ca_file", self.file("ca", stranger.pem))
+        self.later()
+        self.assertEqual(1, len(bad.received))
 
     def test_a_certificate_of_another_host_is_refused(self) -> None:
         certificate = "".join(pki.trusted().signed("elsewhere.test"))
@@ -49,13 +51,6 @@ class RefusedTest(delivery_case.DeliveryCase):
         self.ready()
         self.assertEqual([], bad.received)
         self.assertIn("mismatch", self.warnings()[0])
-
-    def test_a_receiver_that_has_a_good_one_at_last_gets_it(self) -> None:
-        self.option("delivery_ca_file", self.file("ca", pki.Authority().pem))
-        self.ready()
-        self.option("delivery_ca_file", self.file("ca", pki.trusted().pem))
-        self.later()
-        self.assertEqual(1, len(self.receiver.received))
 
     def test_a_redirect_is_not_followed(self) -> None:
         self.receiver.answers = [307]
@@ -71,17 +66,16 @@ class RefusedTest(delivery_case.DeliveryCase):
         for _ in range(2):
             self.later()
         self.assertEqual(3, len(self.receiver.received))
+        place = f"https://127.0.0.1:{self.receiver.port}"
         self.assertEqual(
             [
-                f"WARNING Cluster {base.UUID} is not delivered: "
-                f"https://127.0.0.1:{self.receiver.port} answered 500"
+                f"WARNING Cluster {base.UUID} is not delivered: {place} "
+                "answered 500"
             ],
             self.warnings(),
         )
 
-    def test_a_receiver_that_does_not_answer_pauses_all_clusters(
-        self,
-    ) -> None:
+    def test_a_silent_receiver_pauses_all_clusters(self) -> None:
         self.option("delivery_url", "https://127.0.0.1:1/hook")
         self.complete()
         self.health_poll()
@@ -94,30 +88,24 @@ class RefusedTest(delivery_case.DeliveryCase):
 
 
 class HinderedTest(delivery_case.DeliveryCase):
-    """The management cluster, the options, and the cluster itself."""
-
     def test_wrong_options_are_logged_once_and_delay_no_poll(self) -> None:
+        """A URL is not logged."""
         self.option("delivery_key_file", "/nowhere/key")
         row = self.ready()
         self.assertEqual("CREATE_COMPLETE", row.status)
         self.assertEqual("HEALTHY", row.health_status)
         self.later()
-        self.assertEqual(
-            [
-                "ERROR No kubeconfig is delivered: [capi_helm] "
-                "delivery_key_file /nowhere/key can't be read: No such file "
-                "or directory"
-            ],
-            self.warnings(),
-        )
-        self.assertIsNone(self.secret())
-
-    def test_a_wrong_url_is_not_logged(self) -> None:
         self.option("delivery_url", "http://portal.test/secret-path")
-        self.ready()
-        [line] = self.warnings()
-        self.assertIn("delivery_url is not a URL to send to", line)
+        self.later()
+        first, second = self.warnings()
+        self.assertEqual(
+            "ERROR No kubeconfig is delivered: [capi_helm] delivery_key_file "
+            "/nowhere/key can't be read: No such file or directory",
+            first,
+        )
+        self.assertIn("delivery_url is not a URL to send to", second)
         self.assertNotIn("secret-path", self.log.output)
+        self.assertIsNone(self.secret())
 
     def test_a_key_is_read_again_for_each_delivery(self) -> None:
         self.receiver.answers = [500]
@@ -133,42 +121,27 @@ class HinderedTest(delivery_case.DeliveryCase):
 
     def test_an_unreachable_management_cluster_delays_it(self) -> None:
         self.complete()
-        self.management.fail(
-            errors.ManagementUnreachable("away"),
-            name=delivery_case.SECRET,
-            times=1,
-        )
+        away = errors.ManagementUnreachable("away")
+        self.management.fail(away, name=delivery_case.SECRET, times=1)
         self.assertEqual("HEALTHY", self.health_poll().health_status)
         self.assertEqual([], self.receiver.received)
         self.later(61)
         self.assertEqual(1, len(self.receiver.received))
         self.assertEqual([], self.warnings())
 
-    def test_a_delivery_waits_while_the_management_cluster_is_frozen(
-        self,
-    ) -> None:
+    def test_a_delivery_waits_while_its_place_is_frozen(self) -> None:
+        """So does its repetition."""
         self.complete()
         anchor = self.plane.runtime().maintenance
-        anchor.freeze("etcd moves", "op@host", time.time())
-        self.restart()
-        self.health_poll()
-        self.assertEqual([], self.receiver.received)
-        anchor.thaw(time.time())
-        self.later(61)
-        self.assertEqual(1, len(self.receiver.received))
-
-    def test_a_retry_waits_for_the_end_of_a_maintenance_too(self) -> None:
         self.receiver.answers = [500]
-        self.ready()
-        self.plane.runtime().maintenance.freeze("x", "op@host", time.time())
-        self.later(60)
-        self.assertEqual(1, len(self.receiver.received))
-
-    def test_another_operation_does_not_delay_it(self) -> None:
-        self.complete()
-        with self.busy():
-            self.health_poll()
-        self.assertEqual(1, len(self.receiver.received))
+        for sent in range(2):
+            anchor.freeze("etcd moves", "op@host", time.time())
+            self.restart()
+            self.later(61)
+            self.assertEqual(sent, len(self.receiver.received))
+            anchor.thaw(time.time())
+            self.later(61)
+            self.assertEqual(sent + 1, len(self.receiver.received))
 
     def test_an_unexpected_error_fails_no_poll_and_is_not_quoted(self) -> None:
         self.useFixture(
@@ -187,7 +160,7 @@ class HinderedTest(delivery_case.DeliveryCase):
         self.assertNotIn("canary", self.log.output)
         self.assertFalse(runtime.receiver().turn.locked())
 
-    def test_sending_holds_no_lease(self) -> None:
+    def test_sending_holds_no_lease_and_waits_for_none(self) -> None:
         self.complete()
         holders = []
 
@@ -197,7 +170,10 @@ class HinderedTest(delivery_case.DeliveryCase):
 
         self.receiver.meanwhile = look
         self.health_poll()
-        self.assertEqual([""], holders)
+        self.move("https://203.0.113.99:6443")
+        with self.busy():
+            self.health_poll()
+        self.assertEqual(["", "other"], holders)
 
     def test_a_cluster_that_is_being_deleted_gets_no_record(self) -> None:
         self.complete()
@@ -208,9 +184,8 @@ class HinderedTest(delivery_case.DeliveryCase):
         self.poll()
         self.poll_elsewhere(late)
         self.assertIsNone(self.secret())
-        self.assertIsNone(
-            self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
-        )
+        lease = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        self.assertIsNone(self.server.get(*lease))
         self.assertEqual([], self.receiver.received)
 
     def test_a_late_poll_does_not_bring_an_old_address_back(self) -> None:
@@ -238,8 +213,6 @@ class HinderedTest(delivery_case.DeliveryCase):
 
 
 class CanaryTest(delivery_case.DeliveryCase):
-    """No kubeconfig, no key and no URL in a log, whatever goes wrong."""
-
     def test_no_log_has_any_secret(self) -> None:
         log = self.useFixture(
             fixtures.FakeLogger("", level=logging.DEBUG, nuke_handlers=False)

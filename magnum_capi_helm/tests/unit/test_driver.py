@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 import inspect
 import pathlib
 from typing import Any
@@ -13,10 +13,13 @@ from magnum.common import exception
 from magnum.drivers.common import driver as magnum_driver
 
 from magnum_capi_helm import driver
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import magnum_errors
+from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import moving
+from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
 
 def _refusal(theirs: Callable[..., Any], ours: Callable[..., Any]) -> str:
@@ -38,13 +41,13 @@ def _refusal(theirs: Callable[..., Any], ours: Callable[..., Any]) -> str:
 
 
 class DriverTest(base.FlowTestCase):
-    """What Magnum finds when it loads the driver."""
-
-    def test_magnum_loads_it_by_its_name(self) -> None:
+    def test_magnum_loads_it_by_its_name_and_connects_to_nothing(self) -> None:
         found = magnum_driver.Driver.get_driver(
             "vm", "ubuntu", "kubernetes", "k8s_capi_helm_v1"
         )
         self.assertIsInstance(found, driver.Driver)
+        self.assertEqual([], self.management.requests)
+        self.assertEqual(0, self.openstack.mocker.call_count)
 
     def test_only_the_model_names_the_driver(self) -> None:
         self.assertEqual("k8s_capi_helm_v1", names.DRIVER)
@@ -57,27 +60,15 @@ class DriverTest(base.FlowTestCase):
         self.assertEqual({"model", "tests"}, holders)
 
     def test_the_driver_serves_each_distribution(self) -> None:
-        distros = (
-            "ubuntu",
-            "debian",
-            "rocky",
-            "rockylinux",
-            "flatcar",
-            # An older name of ubuntu.
-            "capi-kubeadm-cloudinit",
-        )
+        """The last name is an older one of ubuntu."""
+        names = "ubuntu debian rocky rockylinux flatcar capi-kubeadm-cloudinit"
         self.assertEqual(
             [
                 {"server_type": "vm", "os": each, "coe": "kubernetes"}
-                for each in distros
+                for each in names.split()
             ],
             self.driver.provides,
         )
-
-    def test_making_one_connects_to_nothing(self) -> None:
-        driver.Driver()
-        self.assertEqual([], self.management.requests)
-        self.assertEqual(0, self.openstack.mocker.call_count)
 
     def test_the_driver_accepts_each_call_of_magnum(self) -> None:
         methods = inspect.getmembers(magnum_driver.Driver, inspect.isfunction)
@@ -107,62 +98,31 @@ class DriverTest(base.FlowTestCase):
 
 
 class RefusedTest(base.FlowTestCase):
-    """What is not served is refused before anything is saved."""
-
-    def refused(self, call: Callable[..., Any], *args: Any) -> str:
+    def test_what_is_not_served_is_refused_and_nothing_is_saved(self) -> None:
+        row = self.complete()
+        group = self.groups()["default-worker"]
         before = self.snapshot()
-        self.management.requests.clear()
-        error = self.assertRaises(
-            exception.NotSupported, call, self.context, *args
-        )
-        self.assertEqual(before, self.snapshot())
-        self.assertEqual([], self.management.requests)
-        self.assertNotIn("\n", str(error))
-        self.assertIn("k8s_capi_helm_v1", str(error))
-        return str(error)
+        for call, *args in (
+            (self.driver.delete_nodegroup, row, group),
+            (self.driver.create_federation, None),
+            (self.driver.update_federation, None),
+            (self.driver.delete_federation, None),
+        ):
+            self.management.requests.clear()
+            error = self.assertRaises(
+                exception.NotSupported, call, self.context, *args
+            )
+            self.assertEqual(before, self.snapshot())
+            self.assertEqual([], self.management.requests)
+            self.assertNotIn("\n", str(error))
+            self.assertIn("k8s_capi_helm_v1", str(error))
 
     def snapshot(self) -> dict[str, Any]:
-        """All rows, as they are saved."""
         rows = {"cluster": self.row(), **self.groups()}
         return {name: row.as_dict() for name, row in rows.items()}
 
-    def test_each_method_that_is_not_served(self) -> None:
-        row = self.complete()
-        group = self.groups()["default-worker"]
-        for call, args in (
-            (self.driver.delete_nodegroup, (row, group)),
-            (self.driver.create_federation, (None,)),
-            (self.driver.update_federation, (None,)),
-            (self.driver.delete_federation, (None,)),
-        ):
-            self.refused(call, *args)
-
 
 class FaultTest(base.FlowTestCase):
-    """The driver's exceptions as Magnum's."""
-
-    def test_each_class_has_its_counterpart(self) -> None:
-        for ours, theirs in (
-            (errors.InvalidInput, exception.InvalidParameterValue),
-            (errors.NotSupported, exception.NotSupported),
-            (errors.LeaseHeld, exception.OperationInProgress),
-            (errors.CloudError, exception.MagnumException),
-            (errors.HelmError, exception.MagnumException),
-            (errors.ManagementError, exception.MagnumException),
-        ):
-            found = magnum_errors.as_magnum(
-                ours("a text of 100% and {braces}")
-            )
-            self.assertIs(theirs, type(found))
-            self.assertIn("a text of 100% and {braces}", str(found))
-
-    def test_other_exceptions_pass_as_they_are(self) -> None:
-        with (
-            self.assertRaisesRegex(ValueError, "a bug"),
-            magnum_errors.translated("create", base.UUID),
-        ):
-            raise ValueError("a bug")
-
     def test_no_secret_is_told_or_logged(self) -> None:
         self.complete()
         self.resize(3)
@@ -173,3 +133,207 @@ class FaultTest(base.FlowTestCase):
         for secret in ("s3cret", "user-token", "service-token"):
             self.assertNotIn(secret, self.log.output)
             self.assertNotIn(secret, self.row().status_reason)
+
+
+_NO_ANSWER = "the management cluster does not answer (ConnectTimeout)"
+_ELSEWHERE = (
+    "the management cluster is not the one that the cluster was made on: the "
+    "operator has to end that, the log says how"
+)
+_OPTION = "[capi_helm] kubeconfig_file"
+_NOT_CONFIGURED = (
+    "Magnum is not configured for this: its operator finds the reason in the "
+    "log of the conductor"
+)
+
+
+class DetailsTest(moving.OriginTestCase, upgrading.UpgradeTestCase):
+    """A tenant reads statuses and answers, the operator reads the log."""
+
+    def reasons(self) -> list[str]:
+        row = self.health_poll()
+        health = (row.health_status_reason or {}).values()
+        return [str(row.status_reason), *map(str, health)]
+
+    def assert_hidden(self, *details: str) -> None:
+        """The log has each of them, and no reason has any."""
+        told = " ".join(self.reasons())
+        for each in details:
+            self.assertIn(each, self.log.output)
+            self.assertNotIn(each, told)
+
+    def test_the_health_hides_an_address(self) -> None:
+        self.management.unreachable()
+        self.assertIn(_NO_ANSWER, self.reasons())
+        self.assert_hidden(management.ADDRESS)
+
+    def test_a_refused_upgrade_and_a_deletion_hide_an_address(self) -> None:
+        self.management.unreachable()
+        template = self.template(image_id="ubuntu-1.35")
+        error = self.assertRaises(
+            exception.NotSupported, self.upgrade, template
+        )
+        self.assertIn(_NO_ANSWER, str(error))
+        self.assertNotIn(management.ADDRESS, str(error))
+        self.assert_hidden(management.ADDRESS)
+        self.delete()
+        self.poll()
+        self.assertIn(f"deletion waits: {_NO_ANSWER}", self.reasons())
+        self.assert_hidden(management.ADDRESS)
+
+    def test_another_place_hides_option_and_identities(self) -> None:
+        self.resize(3)
+        other = self.move()
+        self.poll()
+        self.assertIn(_ELSEWHERE, self.reasons())
+        identities = (
+            each.management.identity() for each in (other, self.plane)
+        )
+        self.assert_hidden(_OPTION, *identities)
+
+    def test_a_wrong_option_is_hidden(self) -> None:
+        for source in ("one", "another"):
+            error = errors.NotConfigured(f"[capi_helm] {source} is wrong")
+            self.management.fail(error, times=None)
+            refused = self.assertRaises(
+                exception.NotSupported,
+                self.upgrade,
+                self.template(image_id="ubuntu-1.35"),
+            )
+            self.assertIn(_NOT_CONFIGURED, str(refused))
+            self.assertIn(_NOT_CONFIGURED, self.reasons())
+            self.assert_hidden(f"[capi_helm] {source} is wrong")
+            self.management.recover()
+
+
+#: Fields of a cluster that nobody declares: what it is like at the moment.
+_OBSERVED = {
+    *("api_address", "ca_cert_ref", "coe_version", "container_version"),
+    *("created_at", "etcd_ca_cert_ref", "front_proxy_ca_cert_ref", "id"),
+    *("health_status", "health_status_reason", "magnum_cert_ref"),
+    *("stack_id", "status", "status_reason", "trust_id", "updated_at"),
+    *("trustee_password", "trustee_user_id", "trustee_username"),
+}
+
+#: The same of a nodegroup.
+_OBSERVED_OF_GROUP = {
+    *("created_at", "id", "node_addresses", "stack_id", "status"),
+    *("status_reason", "updated_at"),
+}
+
+#: All that a client can give, in a spelling that nobody would choose.
+_DECLARED: dict[str, Any] = {
+    "labels": {
+        "auto_healing_enabled": "TRUE",
+        "boot_volume_size": " 20",
+        "kube_tag": "v1.34.2",
+        "monitoring_enabled": "False",
+        "of_no_effect": "Ünïcode, and more",
+    },
+    "create_timeout": 61,
+    "docker_volume_size": None,
+    "keypair": "mine",
+    "name": "web",
+}
+
+
+class DeclaredFieldsTest(base.FlowTestCase):
+    """Every field but the observed ones, after every operation."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete(**_DECLARED)
+
+    def declared(self) -> dict[str, dict[str, Any]]:
+        found = {"": _fields(self.row(), _OBSERVED)}
+        for name, group in self.groups().items():
+            found[name] = _fields(group, _OBSERVED_OF_GROUP)
+        return found
+
+    def finish(self) -> None:
+        self.capi.settle()
+        self.poll()
+        self.poll()
+        self.health_poll()
+        self.assertIn("COMPLETE", self.row().status)
+
+    def test_a_create_keeps_declared_fields(self) -> None:
+        self.health_poll()
+        for name, value in _DECLARED.items():
+            self.assertEqual(value, getattr(self.row(), name), name)
+        template = self.row().cluster_template
+        self.assertEqual({}, template.labels)
+
+    def test_nodegroups_that_come_and_go_keep_declared_fields(self) -> None:
+        before = self.declared()
+        own = {"boot_volume_size": " 30", "x": "y"}
+        self.add("Extra_1", labels=own, max_node_count=4)
+        self.finish()
+        added = self.declared()
+        self.assertEqual(before, {name: added[name] for name in before})
+        self.assertEqual(own, added["Extra_1"]["labels"])
+        self.change("Extra_1", max_node_count=6)
+        self.finish()
+        added["Extra_1"]["max_node_count"] = 6
+        self.assertEqual(added, self.declared())
+        self.remove("Extra_1")
+        self.capi.remove_group(names.node_group("Extra_1", base.RELEASE))
+        self.finish()
+        self.assertEqual(before, self.declared())
+
+    def test_a_refused_operation_keeps_declared_fields(self) -> None:
+        before = self.declared()
+        self.assertRaises(
+            exception.InvalidParameterValue,
+            self.add,
+            "extra",
+            flavor_id="no-such-flavor",
+        )
+        self.health_poll()
+        refused = self.declared()
+        del refused["extra"]
+        self.assertEqual(before, refused)
+
+    def test_all_operations_keep_declared_fields(self) -> None:
+        before = self.declared()
+        self.resize(5)
+        self.finish()
+        before["default-worker"]["node_count"] = 5
+        self.assertEqual(before, self.declared(), "a resize")
+        row = self.row()
+        row.status = "UPDATE_FAILED"
+        row.save()
+        self.finish()
+        self.assertEqual(before, self.declared(), "a failure that recovers")
+        self.delete()
+        self.poll()
+        self.assertEqual(before, self.declared(), "a deletion")
+
+
+class AutoscaledTest(base.FlowTestCase):
+    """Counts that the autoscaler chose are the autoscaler's."""
+
+    def test_polls_write_only_the_count_of_a_scaled_group(self) -> None:
+        labels = {"auto_scaling_enabled": "true", "max_node_count": "5"}
+        self.created(labels=labels)
+        before = _fields(self.row(), _OBSERVED)
+        group = _fields(self.groups()["default-worker"], _OBSERVED_OF_GROUP)
+        name = f"{base.RELEASE}-default-worker"
+        deployment = (kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, name)
+        self.server.patch(*deployment, {"spec": {"replicas": 4}})
+        self.capi.settle()
+        self.poll()
+        self.health_poll()
+        self.assertEqual(before, _fields(self.row(), _OBSERVED))
+        after = _fields(self.groups()["default-worker"], _OBSERVED_OF_GROUP)
+        self.assertIn(after.pop("node_count"), (2, 4))
+        del group["node_count"]
+        self.assertEqual(group, after)
+
+
+def _fields(row: Any, observed: Collection[str]) -> dict[str, Any]:
+    return {
+        name: getattr(row, name)
+        for name in row.fields
+        if name not in observed and name != "cluster_template"
+    }

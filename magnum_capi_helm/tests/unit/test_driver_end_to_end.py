@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import queue
 from typing import Any
 
@@ -39,24 +40,16 @@ class Conductor(cluster_conductor.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.done: queue.Queue[str] = queue.Queue()
+        for name in ("create", "resize", "delete"):
+            told = functools.partial(self._told, name)
+            setattr(self, f"cluster_{name}", told)
 
-    def cluster_create(self, *args: Any, **kwargs: Any) -> Any:
+    def _told(self, name: str, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().cluster_create(*args, **kwargs)
+            real = getattr(super(), f"cluster_{name}")
+            return real(*args, **kwargs)
         finally:
-            self.done.put("create")
-
-    def cluster_resize(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().cluster_resize(*args, **kwargs)
-        finally:
-            self.done.put("resize")
-
-    def cluster_delete(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().cluster_delete(*args, **kwargs)
-        finally:
-            self.done.put("delete")
+            self.done.put(name)
 
 
 class EndToEndTest(base.FlowTestCase, api_base.FunctionalTest):
@@ -123,7 +116,6 @@ class EndToEndTest(base.FlowTestCase, api_base.FunctionalTest):
         return self.conductor.done.get(timeout=_PATIENCE)
 
     def statuses_by_the_api(self) -> tuple[str, int]:
-        """Status and node count, as the user sees them."""
         shown = self.request("get", f"clusters/{self.uuid}").json
         return shown["status"], shown["node_count"]
 

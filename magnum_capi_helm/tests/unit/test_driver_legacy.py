@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A cluster that magnum-capi-helm 1.4.0 made, taken over as it is."""
+"""Clusters that magnum-capi-helm 1.4.0 made, taken over as they are.
+
+Some have labels and names that no new one could have.
+"""
 
 from __future__ import annotations
 
 import base64
+import dataclasses
 from typing import Any
 
-import yaml
+from magnum.common import exception
+from magnum.conductor.handlers import nodegroup_conductor
 
+from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -35,18 +43,16 @@ class LegacyTestCase(base.FlowTestCase):
         )
         self.capi = self.plane.cluster_api(base.NAMESPACE, self.release)
         self.values = self.legacy_values()
-        self.server.create(
-            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
-        )
-        self.helm.upgrade(
-            self.release,
-            base.NAMESPACE,
-            f"/store/openstack-cluster-{CHART}.tgz",
-            self.values,
-        )
+        namespace = {"metadata": {"name": base.NAMESPACE}}
+        self.server.create(kinds.NAMESPACE, namespace)
+        self.apply_values()
         self.write_secrets()
         self.capi.settle()
         self.helm.upgrades.clear()
+
+    def apply_values(self) -> None:
+        chart = f"/store/openstack-cluster-{CHART}.tgz"
+        self.helm.upgrade(self.release, base.NAMESPACE, chart, self.values)
 
     def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
         """The next image, and no trace of the cluster's own."""
@@ -56,24 +62,17 @@ class LegacyTestCase(base.FlowTestCase):
         return found
 
     def labels(self) -> dict[str, str]:
-        """Labels of the cluster."""
         return {"kube_tag": "v1.30.1"}
 
     def legacy_values(self) -> dict[str, Any]:
-        """What 1.4.0 sent."""
+        group = {"machineFlavor": "old.2", "machineCount": 2}
         return {
             "kubernetesVersion": "1.30.1",
             "machineImageId": "an-image-that-is-gone",
             "cloudCredentialsSecretName": f"{self.release}-cloud-credentials",
             "apiServer": {"allowedCidrs": ["192.0.2.0/24"]},
             "controlPlane": {"machineFlavor": "old.1", "machineCount": 1},
-            "nodeGroups": [
-                {
-                    "name": "default-worker",
-                    "machineFlavor": "old.2",
-                    "machineCount": 2,
-                }
-            ],
+            "nodeGroups": [{"name": "default-worker", **group}],
             "addons": {"kubernetesDashboard": {"enabled": True}},
         }
 
@@ -85,37 +84,29 @@ class LegacyTestCase(base.FlowTestCase):
             "name": f"magnum-{base.UUID}-0a1b2c3d",
             "user_id": "fake_user",
         }
-        entry = {
-            "identity_api_version": 3,
-            "region_name": "RegionOne",
-            "interface": "public",
-            "verify": True,
-            "auth_type": "v3applicationcredential",
-            "auth": {
-                "auth_url": "http://keystone.test/v3",
-                "application_credential_id": made,
-                "application_credential_secret": "s3cr3t",
-            },
-        }
-        clouds = yaml.safe_dump({"clouds": {"openstack": entry}})
+        clouds = f"""
+    clouds:
+      openstack:
+        identity_api_version: 3
+        region_name: RegionOne
+        interface: public
+        verify: true
+        auth_type: v3applicationcredential
+        auth:
+          auth_url: http://keystone.test/v3
+          application_credential_id: {made}
+          application_credential_secret: s3cr3t
+    """
         labels = {
             "magnum.openstack.org/project-id": "fake_project",
             "magnum.openstack.org/user-id": "fake_user",
             "magnum.openstack.org/cluster-uuid": base.UUID,
         }
+        data = {"clouds.yaml": base64.b64encode(clouds.encode()).decode()}
         for name in ("cloud-credentials", "ca", "etcd", "proxy", "sa"):
-            encoded = base64.b64encode(clouds.encode()).decode()
-            self.server.create(
-                kinds.SECRET,
-                {
-                    "metadata": {
-                        "name": f"{self.release}-{name}",
-                        "namespace": base.NAMESPACE,
-                        "labels": labels,
-                    },
-                    "data": {"clouds.yaml": encoded},
-                },
-            )
+            meta = {"name": f"{self.release}-{name}", "labels": labels}
+            meta["namespace"] = base.NAMESPACE
+            self.server.create(kinds.SECRET, {"metadata": meta, "data": data})
 
     def secret(self, name: str) -> Any:
         return self.server.get(kinds.SECRET, base.NAMESPACE, name)
@@ -129,17 +120,13 @@ class LegacyTestCase(base.FlowTestCase):
 
 
 class LegacyTest(LegacyTestCase):
-    """It lives on as it is."""
-
-    def test_a_poll_changes_nothing(self) -> None:
+    def test_a_poll_changes_nothing_and_it_is_healthy(self) -> None:
         self.driver.update_cluster_status(self.admin, self.row())
         row = self.row()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
         self.assertEqual("https://203.0.113.10:6443", row.api_address)
         self.assertEqual([], self.helm.upgrades)
         self.assertEqual(RELEASE, row.stack_id)
-
-    def test_a_legacy_cluster_is_healthy(self) -> None:
         self.assertEqual("HEALTHY", self.health_poll().health_status)
 
     def test_a_resize_keeps_its_chart_and_its_values(self) -> None:
@@ -226,15 +213,8 @@ class LegacyTest(LegacyTestCase):
 
     def test_the_newest_deployed_revision_counts(self) -> None:
         self.helm.outcomes = [helm.Outcome.REFUSED]
-        broken = {**self.values, "kubernetesVersion": "9.9.9"}
-        self.assertRaises(
-            errors.HelmError,
-            self.helm.upgrade,
-            RELEASE,
-            base.NAMESPACE,
-            "/store/openstack-cluster-0.99.0.tgz",
-            broken,
-        )
+        self.values = {**self.values, "kubernetesVersion": "9.9.9"}
+        self.assertRaises(errors.HelmError, self.apply_values)
         self.resize(3)
         call = self.helm.upgrades[-1]
         self.assertEqual(CHART, call.chart_version)
@@ -242,8 +222,6 @@ class LegacyTest(LegacyTestCase):
 
 
 class UpgradeTest(LegacyTestCase):
-    """To a template of this driver."""
-
     def setUp(self) -> None:
         super().setUp()
         self.nodegroup(
@@ -255,19 +233,12 @@ class UpgradeTest(LegacyTestCase):
         )
         more = {"name": "more", "machineFlavor": "x", "machineCount": 1}
         self.values["nodeGroups"].append(more)
-        self.helm.upgrade(
-            RELEASE,
-            base.NAMESPACE,
-            f"/store/openstack-cluster-{CHART}.tgz",
-            self.values,
-        )
+        self.apply_values()
         self.capi.settle()
 
     def test_an_upgrade_pins_the_group_that_stays(self) -> None:
-        new = self.template(
-            image_id="ubuntu-1.31",
-            labels={"capi_helm_chart_version": "0.16.1"},
-        )
+        labels = {"capi_helm_chart_version": "0.16.1"}
+        new = self.template(image_id="ubuntu-1.31", labels=labels)
         self.handler.cluster_upgrade(
             self.context, self.row(), new, 1, self.groups()["default-worker"]
         )
@@ -276,18 +247,115 @@ class UpgradeTest(LegacyTestCase):
         self.assertEqual({"UPDATE_COMPLETE"}, {self.row().status})
         told = self.helm.upgrades[-1]
         self.assertEqual("0.16.1", told.chart_version)
+        fields = ("name", "kubernetesVersion", "machineImageId")
         self.assertEqual(
             [
-                ("default-worker", "1.31.5", "i-31"),
-                ("more", "1.30.1", "an-image-that-is-gone"),
+                ["default-worker", "1.31.5", "i-31"],
+                ["more", "1.30.1", "an-image-that-is-gone"],
             ],
-            [
-                (
-                    each["name"],
-                    each["kubernetesVersion"],
-                    each["machineImageId"],
-                )
-                for each in told.values["nodeGroups"]
-            ],
+            [[each[f] for f in fields] for each in told.values["nodeGroups"]],
         )
         self.assertEqual(new.uuid, self.row().cluster_template_id)
+
+
+class OddLabelTest(LegacyTest):
+    """1.4.0 took any value of a label; a living cluster keeps working."""
+
+    def labels(self) -> dict[str, str]:
+        return {"octavia_lb_healthcheck": "yup", "boot_volume_size": "big"}
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        found = super().catalogue(session)
+        old = cluster_spec.Image("i-0", "ubuntu-1.30", "1.30.1", "ubuntu")
+        return dataclasses.replace(found, images={old.name: old})
+
+    def test_a_nodegroup_is_added_unless_its_own_value_is_wrong(self) -> None:
+        own = {**self.labels(), "boot_volume_size": "huge"}
+        refused = self.assertRaises(
+            exception.InvalidParameterValue, self.add, "own", labels=own
+        )
+        self.assertIn("label boot_volume_size: ", str(refused))
+        self.assertIn("It is 'huge'", str(refused))
+        self.add("more", labels=self.labels(), image_id="ubuntu-1.30")
+        [*_, made] = self.helm.upgrades[-1].values["nodeGroups"]
+        self.assertEqual("more", made["name"])
+        self.assertNotIn("machineRootVolume", made)
+
+
+class OddGroupTest(LegacyTest):
+    """A group that 1.4.0 made under its own spelling of the name."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.nodegroup(
+            self.row(),
+            name="GPU_1",
+            status="CREATE_COMPLETE",
+            stack_id=RELEASE,
+        )
+
+    def legacy_values(self) -> dict[str, Any]:
+        values = super().legacy_values()
+        values["nodeGroups"].append(
+            {"name": "gpu-1", "machineFlavor": "gpu", "machineCount": 1}
+        )
+        return values
+
+    def test_a_resize_keeps_its_chart_and_its_values(self) -> None:
+        self.handler.cluster_resize(
+            self.context, self.row(), 2, [], self.groups()["GPU_1"]
+        )
+        [call] = self.helm.upgrades
+        counts = {
+            each["name"]: each["machineCount"]
+            for each in call.values["nodeGroups"]
+        }
+        self.assertEqual({"default-worker": 2, "gpu-1": 2}, counts)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_a_deleted_legacy_group_does_not_come_back(self) -> None:
+        for _ in range(2):
+            nodegroup_conductor.Handler().nodegroup_delete(
+                self.context, self.row(), self.groups()["GPU_1"]
+            )
+        self.resize(3)
+        groups = self.helm.upgrades[-1].values["nodeGroups"]
+        self.assertEqual(["default-worker"], [g["name"] for g in groups])
+        self.capi.remove_group("gpu-1")
+        self.capi.settle()
+        self.poll()
+        self.assertNotIn("GPU_1", self.groups())
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+
+class LongNameTest(LegacyTestCase):
+    """A release of 43 characters, in which the chart cuts more names."""
+
+    release = f"{'w' * 30}-x7fj2kq9dm4w"
+
+    def test_an_addon_with_two_parts_is_refused(self) -> None:
+        name = "intel_device_plugin_enabled"
+        given = {name: "true", "capi_helm_chart_version": "0.16.1"}
+        new = self.template(image_id="ubuntu-1.31", labels=given)
+        group = self.groups()["default-worker"]
+        upgrade = self.assertRaises(
+            exception.NotSupported,
+            self.handler.cluster_upgrade,
+            *(self.context, self.row(), new, 1, group),
+        )
+        apply = self.assertRaises(
+            errors.LabelError,
+            rollout.plan,
+            cluster_release.Release(self.admin, self.row(), runtime.get()),
+            rollout.Order(labels={name: "true"}),
+        )
+        text = (
+            f"label {name}: give false: release {self.release} has more than "
+            "41 characters, so the chart would make two addons of one name. "
+            "It is 'true'"
+        )
+        self.assertIn(text, str(upgrade))
+        self.assertEqual(text, str(apply))
+        self.assertEqual([], self.helm.upgrades)

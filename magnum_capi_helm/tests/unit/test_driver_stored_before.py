@@ -19,20 +19,24 @@ from magnum_capi_helm.tests.unit.lifecycle import placing
 from magnum_capi_helm.tests.unit.lifecycle import stored
 
 #: Files in which nothing waits to be done.
-QUIET = (
+QUIET = [
     "adopted",
     "complete",
     "delivered",
     "record_rewritten",
     "rotated",
     "upgraded",
-)
+]
 
 
-class QuietTest(stored.StoredTestCase):
-    """A cluster for which nothing is to be done."""
+class BeforeTestCase(stored.StoredTestCase):
+    def settle(self) -> None:
+        self.capi.settle()
+        self.poll()
 
-    def check_poll(self, name: str) -> None:
+
+class QuietTest(BeforeTestCase):
+    def check_a_poll_changes_nothing(self, name: str) -> None:
         self.load(name)
         rows = self.rows()
         self.poll()
@@ -48,7 +52,7 @@ class QuietTest(stored.StoredTestCase):
             for each in (self.row(), *groups)
         ]
 
-    def check_resize(self, name: str) -> None:
+    def check_a_resize_keeps_the_rest(self, name: str) -> None:
         self.load(name)
         expected = self.values()
         for group in expected["nodeGroups"]:
@@ -65,18 +69,13 @@ class QuietTest(stored.StoredTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
     def now(self, key: str) -> Any:
-        """Return what the Secret with the desired state has by now."""
         secret = self.server.get(
             kinds.SECRET, base.NAMESPACE, f"{self.release}-intent"
         )
         assert secret is not None
         return json.loads(stored.decoded(secret["data"][key]))
 
-    def settle(self) -> None:
-        self.capi.settle()
-        self.poll()
-
-    def check_deletion(self, name: str) -> None:
+    def check_a_deletion_leaves_nothing(self, name: str) -> None:
         self.load(name)
         self.delete()
         self.capi.finish()
@@ -88,39 +87,28 @@ class QuietTest(stored.StoredTestCase):
         self.assertEqual([], self.server.names(kinds.SECRET))
 
 
-def _add(name: str) -> None:
-    """Add the tests of one file."""
+def _add(check: str, name: str) -> None:
 
-    def poll(self: QuietTest) -> None:
-        self.check_poll(name)
+    def test(self: QuietTest) -> None:
+        getattr(self, f"check_{check}")(name)
 
-    def resize(self: QuietTest) -> None:
-        self.check_resize(name)
-
-    def deletion(self: QuietTest) -> None:
-        self.check_deletion(name)
-
-    setattr(QuietTest, f"test_a_poll_changes_nothing_{name}", poll)
-    setattr(QuietTest, f"test_a_resize_keeps_the_rest_{name}", resize)
-    setattr(QuietTest, f"test_a_deletion_leaves_nothing_{name}", deletion)
+    setattr(QuietTest, f"test_{check}_{name}", test)
 
 
 for _name in QUIET:
-    _add(_name)
+    for _check in (
+        "a_poll_changes_nothing",
+        "a_resize_keeps_the_rest",
+        "a_deletion_leaves_nothing",
+    ):
+        _add(_check, _name)
 
 
-class UnfinishedTest(stored.StoredTestCase):
-    """The other conductor began something."""
-
-    def settle(self) -> None:
-        self.capi.settle()
-        self.poll()
-
+class UnfinishedTest(BeforeTestCase):
     def names(self) -> list[str]:
         return [each["name"] for each in self.node_groups()]
 
     def machines(self) -> set[tuple[str, str]]:
-        """Return version and image of all machines that helm asks for."""
         values = self.helm.upgrades[-1].values
         return {
             (each["kubernetesVersion"], each["machineImageId"])
@@ -150,15 +138,6 @@ class UnfinishedTest(stored.StoredTestCase):
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
-
-    def test_a_nodegroup_whose_deletion_waits_goes(self) -> None:
-        self.load("deleted_group")
-        self.poll()
-        self.assertEqual(["default-worker"], self.names())
-        self.capi.remove_group("old")
-        self.settle()
-        self.assertNotIn("old", self.groups())
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
     def test_an_interrupted_upgrade_is_finished(self) -> None:
         self.load("upgrade_interrupted")
@@ -200,10 +179,17 @@ class UnfinishedTest(stored.StoredTestCase):
         self.assertIn("another disk", str(error))
         self.assertEqual([], self.helm.upgrades)
 
+    def test_a_nodegroup_whose_deletion_waits_goes(self) -> None:
+        self.load("deleted_group")
+        self.poll()
+        self.assertEqual(["default-worker"], self.names())
+        self.capi.remove_group("old")
+        self.settle()
+        self.assertNotIn("old", self.groups())
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
 
 class SeveralTest(placing.LocationTestCase, stored.StoredTestCase):
-    """Two management clusters, a and b."""
-
     def test_the_record_says_which_one_it_is_on(self) -> None:
         self.load("several", self.planes["b"])
         self.planes["a"].management.requests.clear()

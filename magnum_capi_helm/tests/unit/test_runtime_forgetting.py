@@ -37,7 +37,6 @@ class ForgettingTest(deleting.DeletionTestCase):
         self.second = self.plane.runtime("conductor-2")
 
     def kept(self, rt: runtime.Runtime) -> list[str]:
-        """Return where a conductor has something about the cluster."""
         return sorted(places("", rt))
 
     def fill(self) -> None:

@@ -72,11 +72,9 @@ class DeliveryCase(base.FlowTestCase):
         return row
 
     def option(self, name: str, value: Any) -> None:
-        """Set an option of [capi_helm]."""
         conf.CONF.set_override(name, value, "capi_helm")
 
     def file(self, name: str, text: str, mode: int = 0o600) -> str:
-        """A file with a text; its path."""
         path = self.directory / name
         path.write_text(text)
         path.chmod(mode)
@@ -100,25 +98,21 @@ class DeliveryCase(base.FlowTestCase):
         base.install(self, self.plane.runtime(holder))
 
     def asked(self) -> bool:
-        """Return whether a health poll now asks for the record."""
         self.management.requests.clear()
         self.health_poll()
         return SECRET in {each.name for each in self.management.requests}
 
     def secret(self) -> dict[str, Any] | None:
-        """The driver's own record."""
         found: dict[str, Any] | None
         found = self.server.get(kinds.SECRET, base.NAMESPACE, SECRET)
         return found
 
     def keys(self) -> set[str]:
-        """Keys of its data."""
         found = self.secret()
         assert found is not None
         return set(found["data"])
 
     def record(self) -> delivery_record.Record:
-        """Return the record in the Secret."""
         found = self.secret()
         assert found is not None
         return delivery_record.read(found)
@@ -128,38 +122,25 @@ class DeliveryCase(base.FlowTestCase):
         row = self.row()
         self.dbapi.update_cluster(row.id, {"api_address": address})
         host, _, port = address.removeprefix("https://").rpartition(":")
-        self.server.patch(
-            kinds.CLUSTER,
-            base.NAMESPACE,
-            base.RELEASE,
-            {"spec": {"controlPlaneEndpoint": {"host": host, "port": port}}},
-        )
+        endpoint = {"controlPlaneEndpoint": {"host": host, "port": port}}
+        cluster = (kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.server.patch(*cluster, {"spec": endpoint})
 
     def administrator(self, certificate: str, key: str, ca: str) -> None:
         """Cluster API makes a kubeconfig, or another one."""
-        document = {
-            "clusters": [
-                {"cluster": {"certificate-authority-data": _encoded(ca)}}
-            ],
-            "users": [
-                {
-                    "user": {
-                        "client-certificate-data": _encoded(certificate),
-                        "client-key-data": _encoded(key),
-                    }
-                }
-            ],
+        user = {
+            "client-certificate-data": _encoded(certificate),
+            "client-key-data": _encoded(key),
         }
-        self.server.apply(
-            kinds.SECRET,
-            {
-                "metadata": {
-                    "name": names.kubeconfig(base.RELEASE),
-                    "namespace": base.NAMESPACE,
-                },
-                "data": {"value": _encoded(json.dumps(document))},
-            },
-        )
+        cluster = {"certificate-authority-data": _encoded(ca)}
+        document = {
+            "clusters": [{"cluster": cluster}],
+            "users": [{"user": user}],
+        }
+        name = names.kubeconfig(base.RELEASE)
+        meta = {"name": name, "namespace": base.NAMESPACE}
+        data = {"value": _encoded(json.dumps(document))}
+        self.server.apply(kinds.SECRET, {"metadata": meta, "data": data})
 
 
 def _encoded(text: str) -> str:
@@ -167,7 +148,6 @@ def _encoded(text: str) -> str:
 
 
 def user_of(body: dict[str, Any]) -> dict[str, str]:
-    """The user in a delivered kubeconfig, decoded."""
     document = yaml.safe_load(body["kubeconfig"])
     [found] = document["users"]
     return {
@@ -177,6 +157,5 @@ def user_of(body: dict[str, Any]) -> dict[str, str]:
 
 
 def certificate_of(body: dict[str, Any]) -> x509.Certificate:
-    """The client certificate in a delivered kubeconfig."""
     pem = user_of(body)["client-certificate-data"]
     return x509.load_pem_x509_certificate(pem.encode())

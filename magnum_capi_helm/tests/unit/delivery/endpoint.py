@@ -34,7 +34,6 @@ class Received:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The body."""
         found: dict[str, Any] = json.loads(self.body)
         return found
 
@@ -71,7 +70,6 @@ class Endpoint(fixtures.Fixture):
 
     @property
     def ids(self) -> list[str]:
-        """Return the ids of all requests."""
         return [each.id for each in self.received]
 
 

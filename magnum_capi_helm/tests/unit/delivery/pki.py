@@ -18,11 +18,7 @@ from cryptography.x509 import oid
 _DAY = datetime.timedelta(days=1)
 #: Python 3.13 asks for what RFC 5280 wants of a CA, and of what it signs.
 _SIGNS = x509.KeyUsage(
-    digital_signature=False,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
+    *(False, False, False, False, False),
     key_cert_sign=True,
     crl_sign=True,
     encipher_only=False,

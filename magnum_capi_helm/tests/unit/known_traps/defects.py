@@ -22,7 +22,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "B2 a nodegroup that is being deleted comes back": (
         f"{_LIFECYCLE}.test_nodegroups_deletion.DeleteTest."
         "test_a_deleted_group_stays_away_after_a_resize_of_another",
-        "unit.test_driver_legacy_oddities.OddGroupTest."
+        "unit.test_driver_legacy.OddGroupTest."
         "test_a_deleted_legacy_group_does_not_come_back",
     ),
     "B3 of two changes at once the older one wins": (

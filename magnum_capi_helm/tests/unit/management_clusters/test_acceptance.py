@@ -31,7 +31,6 @@ class OneTest(moving.OriginTestCase):
         self.first = self.uuid
 
     def another(self) -> str:
-        """What becomes of one more cluster, at once."""
         self.uuid = str(uuid.uuid4())
         with contextlib.suppress(exception.MagnumException):
             self.create(name="db")
@@ -59,31 +58,23 @@ class OneTest(moving.OriginTestCase):
         self.assertEqual("CREATE_IN_PROGRESS", self.another())
 
     def test_accept_lifts_it(self) -> None:
+        accept = test_management_cluster_accept
         for copied, words in ((True, ("web",)), (False, ("web", "--lost"))):
             other = self.move()
             if copied:
-                test_management_cluster_accept.copy(self.server, other.server)
+                accept.copy(self.server, other.server)
             self.assertEqual("CREATE_FAILED", self.another())
-            self.assertEqual(
-                0,
-                test_management_cluster_accept.run(*words, "--apply")[0],
-                str(words),
-            )
+            self.assertEqual(0, accept.run(*words, "--apply")[0], str(words))
             self.assertEqual("CREATE_IN_PROGRESS", self.another(), self.reason)
 
-    def test_an_empty_record_expects_no_management_cluster(self) -> None:
-        self.forget()
-        self.move()
-        self.assertEqual("CREATE_IN_PROGRESS", self.another())
-
-    def test_clusters_accepted_as_gone_expect_no_management_cluster(
-        self,
-    ) -> None:
-        self.move()
-        master = self.groups()["default-master"]
-        master.stack_id = f"{self.here()}@@gone"
-        master.save()
-        self.assertEqual("CREATE_IN_PROGRESS", self.another())
+    def test_no_record_and_an_accepted_loss_expect_nothing(self) -> None:
+        for record in (base.RELEASE, f"{self.here()}@@gone"):
+            self.move()
+            master = self.groups()["default-master"]
+            master.stack_id = record
+            master.save()
+            self.assertEqual("CREATE_IN_PROGRESS", self.another())
+            self.uuid = self.first
 
     def test_a_process_looks_for_one_that_it_knows_once(self) -> None:
         with mock.patch.object(
@@ -102,7 +93,6 @@ class SeveralTest(placing.LocationTestCase):
         self.made()
 
     def another(self, name: str) -> str:
-        """Return the status of one more cluster, at once."""
         first, self.uuid = self.uuid, str(uuid.uuid4())
         with contextlib.suppress(exception.MagnumException):
             self.make(name, name="db")
@@ -111,20 +101,10 @@ class SeveralTest(placing.LocationTestCase):
         return str(row.status)
 
     def rebuild(self, name: str) -> None:
-        """Replace a management cluster by another one."""
         store = conf.CONF.capi_helm.chart_store
         home = self.planes[name].home
         self.planes[name] = plane.Plane(store, home)
         self.restart()
-
-    def test_a_new_management_cluster_gets_clusters(self) -> None:
-        self.restart()
-        self.assertEqual("CREATE_IN_PROGRESS", self.another("a"), self.reason)
-
-    def test_a_new_one_needs_no_answer_of_the_others(self) -> None:
-        self.restart()
-        self.stop("b")
-        self.assertEqual("CREATE_IN_PROGRESS", self.another("a"), self.reason)
 
     def test_a_rebuilt_one_gets_no_clusters(self) -> None:
         self.rebuild("b")
@@ -134,8 +114,13 @@ class SeveralTest(placing.LocationTestCase):
             [], self.planes["b"].server.list(kinds.SECRET, base.NAMESPACE)
         )
 
-    def test_exchanged_kubeconfigs_are_fine(self) -> None:
-        self.restart(a="b", b="a")
+    def test_a_new_one_gets_clusters_whatever_the_others_answer(self) -> None:
+        for exchanged in ({}, {"a": "b", "b": "a"}):
+            self.restart(**exchanged)
+            status = self.another("a")
+            self.assertEqual("CREATE_IN_PROGRESS", status, self.reason)
+        self.restart()
+        self.stop("b")
         self.assertEqual("CREATE_IN_PROGRESS", self.another("a"), self.reason)
 
     def test_the_only_one_of_the_list_is_the_recorded_one(self) -> None:

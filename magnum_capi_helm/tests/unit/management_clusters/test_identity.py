@@ -1,20 +1,261 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which management cluster a cluster was made on is remembered."""
+"""Which management cluster a cluster was made on, and what it has of it.
+
+One that was restored from a backup may be older than the cluster.
+"""
 
 from __future__ import annotations
 
+from magnum.common import exception
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import moving
 
+NEITHER = f"neither the Cluster nor the helm release {base.RELEASE} is in"
+
+
+LABELED = {"capi.stackhpc.com/cluster": base.RELEASE}
+
+
+class MissingTestCase(moving.OriginTestCase):
+    def lose(self) -> None:
+        """All of the cluster, but for the namespace of its project."""
+        for kind in kinds.ALL:
+            if kind is not kinds.NAMESPACE:
+                for name in self.server.names(kind):
+                    self.server.delete(kind, base.NAMESPACE, name)
+                    self.server.release(kind, base.NAMESPACE, name)
+        self.management.requests.clear()
+        self.helm.upgrades.clear()
+
+    def confirm(self) -> None:
+        """``management-cluster accept --lost``."""
+        identity.record_gone(base.RELEASE, list(self.groups().values()))
+
+    def make(self, kind: kinds.Kind, name: str, **labels: str) -> None:
+        meta = {"name": name, "namespace": base.NAMESPACE}
+        self.server.create(kind, {"metadata": {**meta, "labels": labels}})
+
+    def assert_nothing_made(self) -> None:
+        self.assert_untouched(self.plane)
+        self.assertEqual(1, len(self.openstack.credentials))
+
+
+class MissingTest(MissingTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.lose()
+
+    def test_health_is_unknown_and_names_what_to_do(self) -> None:
+        row = self.health_poll()
+        self.assertEqual("CREATE_COMPLETE", row.status)
+        self.assertEqual("UNKNOWN", row.health_status)
+        self.assertIn(NEITHER, row.health_status_reason["api"])
+        self.assertIn(
+            "magnum-capi-helm management-cluster accept",
+            row.health_status_reason["api"],
+        )
+        self.assert_nothing_made()
+
+    def test_its_deletion_waits_until_that_is_confirmed(self) -> None:
+        self.delete()
+        for _ in range(2):
+            self.poll()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertTrue(
+            self.row().status_reason.startswith(f"deletion waits: {NEITHER}")
+        )
+        self.assert_nothing_made()
+        # What is left of it goes too.
+        left = {"magnum.openstack.org/cluster-uuid": self.uuid}
+        self.make(kinds.SECRET, f"{base.RELEASE}-ca", **left)
+        self.confirm()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.server.names(kinds.SECRET))
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
+    def test_a_cluster_removed_by_hand_may_go(self) -> None:
+        name = f"{base.RELEASE}-cni-calico-config"
+        self.make(kinds.SECRET, name, **LABELED)
+        self.delete()
+        self.poll()
+        self.assertEqual(
+            f"still to be deleted: Secret {name}", self.row().status_reason
+        )
+        self.poll()
+        self.assertTrue(self.gone())
+
+    def test_a_failed_deletion_is_not_resumed(self) -> None:
+        row = self.row()
+        row.status = "DELETE_FAILED"
+        row.save()
+        self.health_poll()
+        self.assertEqual("DELETE_FAILED", self.row().status)
+        self.assert_nothing_made()
+
+    def test_a_confirmed_one_waits_while_it_is_frozen(self) -> None:
+        # Something is left that nobody guards.
+        self.make(kinds.CONFIG_TEMPLATE, "left", **LABELED)
+        self.confirm()
+        self.plane.runtime("operator").maintenance.freeze("x", "op", 1000.0)
+        self.management.requests.clear()
+        self.delete()
+        self.poll()
+        self.assertIn("is frozen", self.row().status_reason)
+        self.assert_nothing_made()
+
+    def test_a_resize_waits_and_makes_nothing(self) -> None:
+        self.resize(3)
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.assertIn(NEITHER, self.row().status_reason)
+        self.assert_nothing_made()
+
+    def test_upgrade_and_rotation_are_refused_with_no_writes(self) -> None:
+        group = self.groups()["default-worker"]
+        upgrade = (self.context, self.row(), self.template(), 1, group)
+        for call, args, error in (
+            (self.handler.cluster_upgrade, upgrade, exception.NotSupported),
+            (self.rotate, (), exception.MagnumException),
+        ):
+            with self.saves() as saves:
+                found = self.assertRaises(error, call, *args)
+            self.assertIn(NEITHER, str(found))
+            self.assertEqual([], saves)
+            self.assert_nothing_made()
+
+    def test_nodegroups_are_refused_or_wait(self) -> None:
+        refused = exception.MagnumException
+        self.assertRaises(refused, self.add, "extra")
+        row = {"stack_id": base.RELEASE, "status": "CREATE_COMPLETE"}
+        self.nodegroup(self.row(), name="more", **row)
+        self.assertRaises(refused, self.change, "more", max_node_count=5)
+        self.remove("more")
+        self.poll()
+        self.assertEqual("DELETE_IN_PROGRESS", self.groups()["more"].status)
+        self.assert_nothing_made()
+
+    def test_a_missing_cluster_gets_no_lease(self) -> None:
+        leases = runtime.get().leases
+        for _ in range(2):
+            hold = leases.hold(base.NAMESPACE, base.RELEASE, {})
+            self.assertRaises(helm_records.MissingError, hold.__enter__)
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
+    def test_confirmed_too_early_it_is_forgotten_when_it_is_back(self) -> None:
+        self.confirm()
+        self.make(kinds.CLUSTER, base.RELEASE, **LABELED)
+        self.health_poll()
+        self.lose()
+        self.delete()
+        self.poll()
+        self.assertFalse(self.gone())
+
+
+class FirstMinutesTest(MissingTestCase):
+    """The backup that was restored is of the minute before helm ran."""
+
+    def lose(self) -> None:
+        """Lease and Secrets of the driver are back, and nothing else."""
+        kept = [(kinds.LEASE, base.RELEASE)]
+        kept += [(kinds.SECRET, e) for e in (base.CREDENTIALS, base.INTENT)]
+        before = [
+            (kind, self.server.get(kind, base.NAMESPACE, name))
+            for kind, name in kept
+        ]
+        super().lose()
+        for kind, each in before:
+            assert each is not None
+            self.server.create(kind, each)
+
+    def test_a_deletion_waits_for_the_operator(self) -> None:
+        self.complete()
+        self.lose()
+        self.delete()
+        self.poll()
+        self.assertFalse(self.gone())
+        self.assertIn(NEITHER, self.row().status_reason)
+        self.assertEqual(1, len(self.openstack.credentials))
+        self.confirm()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
+    def test_a_cluster_that_never_had_an_api_server_goes(self) -> None:
+        self.create()
+        self.lose()
+        self.assertIsNone(self.row().api_address)
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
+
+
+class SomethingIsLeftTest(MissingTestCase):
+    """Of one trace it is known that nothing else was lost."""
+
+    def test_a_trace_of_a_cluster_is_enough(self) -> None:
+        self.complete()
+        rt = runtime.get()
+        scope = (base.NAMESPACE, base.RELEASE)
+        self.server.delete(kinds.LEASE, *scope)
+        identity.check_present(rt, scope)
+        self.helm.uninstall(base.RELEASE, base.NAMESPACE)
+        identity.check_present(rt, scope)
+        self.lose()
+        self.assertRaises(
+            helm_records.MissingError, identity.check_present, rt, scope
+        )
+
+    def test_an_unreadable_cluster_is_not_missing(self) -> None:
+        self.complete()
+        self.lose()
+        away = errors.ManagementUnreachable("away")
+        self.management.fail(away, kind=kinds.SECRET)
+        scope = (base.NAMESPACE, base.RELEASE)
+        error = self.assertRaises(
+            type(away), identity.check_present, runtime.get(), scope
+        )
+        self.assertEqual("away", str(error))
+
+    def test_a_deletion_that_was_killed_at_its_end_concludes(self) -> None:
+        self.complete()
+        self.delete()
+        self.capi.finish()
+        self.management.kill_before("delete", kinds.LEASE)
+        self.assertRaises(management.Killed, self.poll)
+        self.management.recover()
+        self.server.delete(kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        self.poll()
+        self.assertTrue(self.gone())
+
+    def test_a_deletion_that_was_killed_earlier_goes_on(self) -> None:
+        self.complete()
+        self.delete()
+        self.capi.finish()
+        secret = (kinds.SECRET, f"{base.RELEASE}-sa")
+        self.management.kill_before("delete", *secret)
+        self.assertRaises(management.Killed, self.poll)
+        self.management.recover()
+        for _ in range(2):
+            self.plane.clock.advance(60)
+            if not self.gone():
+                self.poll()
+        self.assertTrue(self.gone())
+
 
 class RememberedTest(moving.OriginTestCase):
-    """Where a cluster is, is known."""
-
     def test_a_claim_records_the_identity(self) -> None:
         self.management.kill_before("apply", kinds.SECRET)
         self.assertRaises(management.Killed, self.create)
@@ -30,30 +271,26 @@ class RememberedTest(moving.OriginTestCase):
 
     def test_the_identity_is_in_no_other_row(self) -> None:
         self.complete()
-        self.assertEqual(base.RELEASE, self.row().stack_id)
-        self.assertEqual(
-            base.RELEASE, self.groups()["default-worker"].stack_id
-        )
-        self.assertEqual({}, self.row().labels)
+        group = self.groups()["default-worker"]
+        found = (self.row().stack_id, group.stack_id, self.row().labels)
+        self.assertEqual((base.RELEASE, base.RELEASE, {}), found)
 
-    def test_a_health_poll_records_the_identity(self) -> None:
+    def test_health_polls_and_deletions_record_the_identity(self) -> None:
+        self.complete()
+        for record in (self.health_poll, self.delete):
+            self.forget()
+            record()
+            self.assertEqual(self.here(), self.recorded())
+
+    def test_a_poll_elsewhere_records_no_identity_and_says_why(self) -> None:
         self.complete()
         self.forget()
-        self.health_poll()
-        self.assertEqual(self.here(), self.recorded())
-
-    def test_a_deletion_records_the_identity(self) -> None:
-        self.complete()
-        self.forget()
-        self.delete()
-        self.assertEqual(self.here(), self.recorded())
-
-    def test_a_poll_elsewhere_records_no_identity(self) -> None:
-        self.complete()
-        self.forget()
-        self.move(base.NAMESPACE)
-        self.health_poll()
+        other = self.move(base.NAMESPACE)
+        row = self.health_poll()
         self.assertEqual(base.RELEASE, self.recorded())
+        self.assertEqual("UNKNOWN", row.health_status)
+        self.assertIn(moving.NO_TRACE, row.health_status_reason["api"])
+        self.assert_untouched(other)
 
 
 class BeforeTheFirstPollTest(moving.OriginTestCase):
@@ -85,15 +322,6 @@ class BeforeTheFirstPollTest(moving.OriginTestCase):
             self.assertIn(moving.NO_TRACE, self.row().status_reason)
             self.assertEqual(base.RELEASE, self.recorded())
             self.assert_untouched(other)
-
-    def test_health_elsewhere_is_unknown_and_says_why(self) -> None:
-        self.created()
-        self.forget()
-        other = self.move(base.NAMESPACE)
-        row = self.health_poll()
-        self.assertEqual("UNKNOWN", row.health_status)
-        self.assertIn(moving.NO_TRACE, row.health_status_reason["api"])
-        self.assert_untouched(other)
 
     def test_a_deletion_elsewhere_concludes_nothing(self) -> None:
         self.created()
@@ -143,21 +371,11 @@ class BeforeTheFirstPollTest(moving.OriginTestCase):
         self.assertTrue(self.gone())
 
 
-class DeletedByHandTest(moving.OriginTestCase):
-    """The namespace was deleted, with all that was in it."""
-
+class DeletedByHandTest(MissingTestCase):
     def delete_namespace(self) -> None:
         """``kubectl delete namespace``."""
-        for kind in kinds.ALL:
-            if kind is not kinds.NAMESPACE:
-                for name in self.server.names(kind):
-                    self.server.delete(kind, base.NAMESPACE, name)
-                    self.server.release(kind, base.NAMESPACE, name)
+        self.lose()
         self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
-
-    def confirm(self) -> None:
-        """``management-cluster accept --lost``."""
-        identity.record_gone(base.RELEASE, list(self.groups().values()))
 
     def test_the_cluster_can_be_deleted_once_that_is_confirmed(self) -> None:
         self.complete()
@@ -192,3 +410,95 @@ class DeletedByHandTest(moving.OriginTestCase):
         self.assertFalse(self.gone())
         self.assertIn(moving.NO_TRACE, self.row().status_reason)
         self.assertEqual(1, len(self.openstack.credentials))
+
+
+FOREIGN = "the management cluster is not the one that the cluster was made on"
+
+
+class ElsewhereTest(moving.OriginTestCase):
+    def test_another_one_concludes_no_deletion(self) -> None:
+        self.complete()
+        self.delete()
+        for namespaces in ((), (base.NAMESPACE,)):
+            other = self.move(*namespaces)
+            self.poll()
+            self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+            reason = self.row().status_reason
+            self.assertTrue(reason.startswith(f"deletion waits: {FOREIGN}"))
+            self.assertIn("kubeconfig_file", self.log.output)
+            self.assertEqual(1, len(self.openstack.credentials))
+            self.assert_untouched(other)
+        self.move_back()
+        self.poll()
+        self.capi.finish()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.openstack.credentials)
+
+    def test_health_is_unknown_there_and_says_why(self) -> None:
+        self.complete()
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+        other = self.move(base.NAMESPACE)
+        row = self.health_poll()
+        self.assertEqual("UNKNOWN", row.health_status)
+        self.assertIn(FOREIGN, row.health_status_reason["api"])
+        self.assert_untouched(other)
+        self.move_back()
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+
+    def test_a_management_cluster_without_cluster_api_shows_why(self) -> None:
+        self.complete()
+        unserved = errors.ManagementUnserved("no kind Cluster is served")
+        self.move().management.fail(
+            unserved, verbs=["list"], kind=kinds.CLUSTER
+        )
+        reason = self.health_poll().health_status_reason
+        self.assertIn(FOREIGN, reason["api"])
+
+    def test_a_create_is_not_continued_there(self) -> None:
+        self.helm.outcomes = [helm.Outcome.NOT_STARTED]
+        self.assertRaises(management.Killed, self.create)
+        self.management.recover()
+        other = self.move(base.NAMESPACE)
+        self.poll()
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+        self.assertIn(FOREIGN, self.row().status_reason)
+        self.assert_untouched(other)
+
+    def test_a_resize_is_not_applied_there(self) -> None:
+        self.complete()
+        addresses = self.groups()["default-worker"].node_addresses
+        other = self.move(base.NAMESPACE)
+        self.resize(3)
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.assertIn(FOREIGN, self.row().status_reason)
+        group = self.groups()["default-worker"]
+        self.assertEqual(addresses, group.node_addresses)
+        self.assert_untouched(other)
+        self.move_back()
+        self.poll()
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertIsNone(self.row().status_reason)
+        self.assertEqual(3, self.replicas())
+
+    def test_a_nodegroup_is_neither_made_nor_changed_there(self) -> None:
+        self.complete()
+        self.add("extra")
+        self.capi.settle()
+        self.poll()
+        other = self.move(base.NAMESPACE)
+        for call, name, fields in (
+            (self.add, "more", {}),
+            (self.change, "extra", {"max_node_count": 5}),
+        ):
+            refused = self.assertRaises(
+                exception.MagnumException, call, name, **fields
+            )
+            self.assertIn(FOREIGN, str(refused))
+        self.remove("extra")
+        self.poll()
+        self.assertEqual("DELETE_IN_PROGRESS", self.groups()["extra"].status)
+        self.assert_untouched(other)

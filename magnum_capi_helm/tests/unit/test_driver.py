@@ -98,7 +98,7 @@ class DriverTest(base.FlowTestCase):
 
 
 class RefusedTest(base.FlowTestCase):
-    def test_what_is_not_served_is_refused_and_nothing_is_saved(self) -> None:
+    def test_calls_that_are_not_served_save_nothing(self) -> None:
         row = self.complete()
         group = self.groups()["default-worker"]
         before = self.snapshot()

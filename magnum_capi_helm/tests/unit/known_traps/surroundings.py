@@ -64,10 +64,10 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_a_type_without_a_size_is_refused",
     ),
     "C13 status is read in one version of Cluster API alone": (
-        "unit.status.test_cluster_recorded.CompleteTest."
+        "unit.status.test_cluster.CompleteTest."
         "test_a_recorded_cluster_is_complete_in_both_versions",
-        "unit.kubernetes.test_client_discovery.DiscoveryTest."
-        "test_an_older_cluster_api_serves_v1beta1",
+        "unit.kubernetes.test_client.DiscoveryTest."
+        "test_discovery_is_asked_once_until_a_version_vanishes",
     ),
 }
 
@@ -129,7 +129,8 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "test_users_see_no_trace_of_what_was_behind_it",
     ),
     "M14 another driver serves the same images": (
-        "unit.test_driver.DriverTest.test_magnum_loads_it_by_its_name",
+        "unit.test_driver.DriverTest."
+        "test_magnum_loads_it_by_its_name_and_connects_to_nothing",
     ),
     "M15 rollback arrives as the scale manager": (
         f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest.test_a_rollback_by_magnum_is_refused",

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import functools
 import importlib.util
@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 import fixtures
 from keystoneauth1 import loading
 from magnum.common import context as magnum_context
+from magnum.common import exception
 from magnum.common import short_id
 from magnum.common.x509 import operations
 from magnum.conductor.handlers import cluster_conductor
@@ -29,12 +30,17 @@ from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import application_credential
+from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import held
+from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import complete
@@ -265,14 +271,137 @@ class FlowTestCase(conductor.ConductorTestCase):
             if not line.startswith(("INFO", "DEBUG"))
         ]
 
+    def live(self, kind: kinds.Kind, name: str = RELEASE) -> client.Object:
+        """An object that is there; by default named as the release."""
+        found = self.server.get(kind, NAMESPACE, name)
+        assert found is not None, name
+        return found
+
+    def gone(self) -> bool:
+        """Return whether Magnum has removed the cluster's row."""
+        try:
+            self.row()
+        except exception.ClusterNotFound:
+            return True
+        return False
+
+    def state(self) -> tuple[str, str | None]:
+        """Status and reason of the cluster, which users read."""
+        row = self.row()
+        return row.status, row.status_reason
+
+    def why(self) -> Any:
+        """The reason of the cluster's status."""
+        return self.row().status_reason
+
+    def error_of(self, call: Callable[..., Any], *args: Any, **kw: Any) -> str:
+        """The text of the error of Magnum's that a request ends in."""
+        error = exception.MagnumException
+        return str(self.assertRaises(error, call, *args, **kw))
+
+    def vanish(self) -> None:
+        """The cluster is deleted, and nothing of it is left."""
+        self.delete()
+        self.capi.finish()
+        self.poll()
+
+    # What happens to a cluster
+
+    def settle(self) -> None:
+        """Machines come up, and a poll sees it, in each step of an upgrade."""
+        self.capi.settle()
+        self.poll()
+        while upgrade_steps.Upgrade.KEY in self.intent_keys():
+            self.capi.settle()
+            self.poll()
+
+    def poll_after(self, seconds: float) -> None:
+        """Such a time passes, and a poll follows."""
+        self.plane.clock.advance(seconds)
+        self.poll()
+
+    def assert_updated(self) -> None:
+        """All machines come up, and the update is complete."""
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def new_operation(self, row: Any = None) -> cluster_operation.Operation:
+        """What an operator's command works with."""
+        row = row or self.row()
+        return cluster_operation.Operation(self.admin, row, runtime.get())
+
+    def roll_back(self, *, stop: bool = False) -> None:
+        """``magnum-capi-helm cluster rollback``; nothing is left to polls."""
+        left = rollback.rollback(self.new_operation(), stop=stop)
+        self.assertEqual("", left)
+
+    def hold(self, holder: str = "") -> None:
+        """Another conductor takes the Lease; by default it becomes free."""
+        spec = {"holderIdentity": holder, "renewTime": holder or "now"}
+        self.server.patch(kinds.LEASE, NAMESPACE, RELEASE, {"spec": spec})
+
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
         """Another conductor holds the Lease inside the block."""
-        lease = (kinds.LEASE, NAMESPACE, RELEASE)
-        held = {"holderIdentity": "other", "renewTime": "now"}
-        self.server.patch(*lease, {"spec": held})
+        self.hold("other")
         yield
-        self.server.patch(*lease, {"spec": {"holderIdentity": ""}})
+        self.hold()
+
+    @contextlib.contextmanager
+    def dies(
+        self,
+        verb: str = "",
+        kind: kinds.Kind = kinds.SECRET,
+        name: str = "",
+        after: int = 0,
+    ) -> Iterator[None]:
+        """The conductor may die in the block; its Lease runs out then.
+
+        :param verb: it does so before such a request
+        """
+        if verb:
+            self.management.kill_before(verb, kind, name, after)
+        with contextlib.suppress(management.Killed):
+            yield
+        self.management.recover()
+        self.hold()
+
+    def fails(
+        self,
+        verb: str = "",
+        kind: kinds.Kind | None = None,
+        name: str = "",
+        *,
+        error: Exception | None = None,
+        times: int | None = None,
+    ) -> None:
+        """Such requests get no answer, or end in an error."""
+        error = error or errors.ManagementUnreachable("no answer")
+        verbs = (verb,) if verb else ()
+        self.management.fail(
+            error, verbs=verbs, kind=kind, name=name, times=times
+        )
+
+    def edit(self, kind: kinds.Kind, name: str, change: Any) -> None:
+        """Somebody patches an object of the cluster."""
+        self.server.patch(kind, NAMESPACE, name, change)
+
+    def set_option(self, **values: Any) -> None:
+        """Options of ``[capi_helm]`` for the rest of a test."""
+        for name, value in values.items():
+            conf.CONF.set_override(name, value, "capi_helm")
+
+    def relabel(self, version: int, **labels: str) -> None:
+        """Change labels of helm's record of a revision."""
+        name = names.helm_record(RELEASE, version)
+        change = {"metadata": {"labels": labels}}
+        self.server.patch(kinds.SECRET, NAMESPACE, name, change)
+
+    def scale(self, count: int, group: str = "default-worker") -> None:
+        """Somebody else, as the autoscaler, chooses a group's count."""
+        name = names.machine_deployment(RELEASE, group)
+        change = {"spec": {"replicas": count}}
+        self.server.patch(kinds.MACHINE_DEPLOYMENT, NAMESPACE, name, change)
 
     def node_groups(self) -> list[dict[str, Any]]:
         """The groups that helm was last told of."""
@@ -283,17 +412,15 @@ class FlowTestCase(conductor.ConductorTestCase):
 
     def intent_keys(self) -> set[str]:
         """Keys of the Secret of the intent."""
-        found = self.server.get(
-            kinds.SECRET, NAMESPACE, names.desired_state(RELEASE)
-        )
+        found = self.server.get(kinds.SECRET, NAMESPACE, INTENT)
         return set((found or {}).get("data") or {})
 
     def replicas(self, group: str = "default-worker") -> int:
         """Wanted machines of the live MachineDeployment."""
         name = names.machine_deployment(RELEASE, group)
-        found = self.server.get(kinds.MACHINE_DEPLOYMENT, NAMESPACE, name)
-        assert found is not None
-        return int(found["spec"]["replicas"])
+        return int(
+            self.live(kinds.MACHINE_DEPLOYMENT, name)["spec"]["replicas"]
+        )
 
 
 #: Keys of the Secret of a desired state when nothing is parked there.
@@ -310,11 +437,3 @@ class NodegroupTestCase(FlowTestCase):
     def names(self) -> list[str]:
         """The chart's names of the groups that helm was last told of."""
         return [each["name"] for each in self.node_groups()]
-
-    def settle(self) -> None:
-        """Machines come up, and a poll sees it, in each step of an upgrade."""
-        self.capi.settle()
-        self.poll()
-        while upgrade_steps.Upgrade.KEY in self.intent_keys():
-            self.capi.settle()
-            self.poll()

@@ -6,28 +6,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum.common import exception
-
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class DeletionTestCase(base.FlowTestCase):
     """A cluster that polls delete."""
 
-    def gone(self) -> bool:
-        """Return whether Magnum has removed the cluster's row."""
-        try:
-            self.row()
-        except exception.ClusterNotFound:
-            return True
-        return False
-
     def finish(self) -> None:
-        """Let machines and Cluster go, and the polls notice."""
         self.capi.finish()
         self.poll()
         self.assertTrue(self.gone(), "the row is still there")
+
+    def overdue(self) -> None:
+        """Let the user have asked for the deletion long ago."""
+        mark = {lease.DELETE_MARK: "2026-01-01T00:00:00.000000Z"}
+        change = {"metadata": {"annotations": mark}}
+        where = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        self.server.patch(*where, change)
 
     def remains(self) -> dict[str, list[str]]:
         """Return the objects on the management cluster, without namespaces."""
@@ -44,7 +41,6 @@ WEB = f"kube_service_{base.RELEASE}_default_web"
 
 
 def address(release: str = base.RELEASE) -> str:
-    """Return the description of a floating IP of a Service."""
     return (
         "Floating IP for Kubernetes external service default/web "
         f"from cluster {release}"
@@ -59,12 +55,10 @@ class LeftoversTestCase(DeletionTestCase):
         self.there = self.openstack.workloads
 
     def drained(self, **fields: Any) -> None:
-        """Create a cluster, delete it, and let its machines go."""
         self.created(**fields)
         self.delete()
         self.capi.drain()
 
     def reason(self) -> str:
-        """Return ``status_reason`` after one more poll."""
         self.poll()
         return str(self.row().status_reason)

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from magnum.common import exception
-
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import plane
@@ -18,7 +16,6 @@ class OriginTestCase(base.FlowTestCase):
     """Where the row says that the cluster is, and where Magnum looks."""
 
     def recorded(self) -> str:
-        """What the row of the control plane says."""
         return str(self.groups()["default-master"].stack_id)
 
     def here(self) -> str:
@@ -49,11 +46,3 @@ class OriginTestCase(base.FlowTestCase):
         self.assertLessEqual(verbs, {"get", "list"})
         self.assertEqual([], other.helm.upgrades)
         self.assertEqual([], other.helm.uninstalls)
-
-    def gone(self) -> bool:
-        """Whether Magnum has removed the cluster's row."""
-        try:
-            self.row()
-        except exception.ClusterNotFound:
-            return True
-        return False

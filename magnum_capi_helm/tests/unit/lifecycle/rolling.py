@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
 import pathlib
 from typing import Any
 
@@ -13,14 +11,11 @@ import fixtures
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.operations import cluster_release
-from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
@@ -28,6 +23,8 @@ OLD, NEW = "0.26.1", "0.27.0"
 #: An addon's setting, which replaces no machine; and what replaces some.
 ADDON = "addons: {openstack: {ccm: {values: {replicas: 2}}}}\n"
 MACHINES = "controlPlane: {kubeadmConfigSpec: {postKubeadmCommands: [mine]}}\n"
+#: The driver's own annotations.
+_MARKS = (requested_groups.FINGERPRINT_ANNOTATION, values.UPGRADE_ANNOTATION)
 
 
 class RolloutTestCase(upgrading.UpgradeTestCase):
@@ -45,21 +42,15 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
             ("values_profile_dir", str(self.folder)),
         ):
             conf.CONF.set_override(name, value, "capi_helm")
-        self.created(
-            {
-                "labels": {
-                    "capi_helm_chart_version": OLD,
-                    "capi_helm_values_profiles": "gpu",
-                }
-            }
-        )
+        labels = {"capi_helm_chart_version": OLD}
+        labels["capi_helm_values_profiles"] = "gpu"
+        self.created({"labels": labels})
 
     def order(self, **fields: Any) -> rollout.Order:
         """What the operator orders; by default the files."""
         return rollout.Order(**(fields or {"files": True}))
 
     def look(self, **fields: Any) -> rollout.Plan:
-        """What there is to do."""
         return rollout.plan(
             cluster_release.Release(self.admin, self.row(), runtime.get()),
             self.order(**fields),
@@ -67,16 +58,12 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
 
     def roll_out(self, **fields: Any) -> str:
         """Do it; what is left to the polls."""
-        operation = cluster_operation.Operation(
-            self.admin, self.row(), runtime.get()
-        )
-        return rollout.apply(operation, self.order(**fields))
+        return rollout.apply(self.new_operation(), self.order(**fields))
 
     def rolled_out(self, **fields: Any) -> None:
         """It is complete."""
         self.assertEqual("", self.roll_out(**fields))
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def no(self, **fields: Any) -> str:
         """Why it is refused, by a look and under the Lease; nothing moves."""
@@ -94,7 +81,6 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
         return self.snapshot(), self.kept(), len(self.helm.upgrades)
 
     def kept(self) -> desired_state.DesiredState:
-        """What is wanted of the release."""
         release = cluster_release.Release(
             self.admin, self.row(), runtime.get()
         )
@@ -108,34 +94,10 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
         found["clusterAnnotations"] = {
             key: value
             for key, value in found["clusterAnnotations"].items()
-            if key
-            not in (
-                requested_groups.FINGERPRINT_ANNOTATION,
-                values.UPGRADE_ANNOTATION,
-            )
+            if key not in _MARKS
         }
         return found
 
     def of_template(self, labels: dict[str, str]) -> None:
         """The cluster is of another template, and was made with none of it."""
-        row = self.row()
-        row.cluster_template_id = self.template(labels=labels).uuid
-        row.save()
-
-    @contextlib.contextmanager
-    def dies(self) -> Iterator[None]:
-        """The operator's process dies in the block; its Lease runs out."""
-        with contextlib.suppress(management.Killed):
-            yield
-        assert self.management.dead
-        self.management.recover()
-        self.take_lease("")
-
-    def take_lease(self, holder: str) -> None:
-        """Another one has the Lease, or it is free."""
-        self.server.patch(
-            kinds.LEASE,
-            base.NAMESPACE,
-            base.RELEASE,
-            {"spec": {"holderIdentity": holder, "renewTime": holder}},
-        )
+        self.save(cluster_template_id=self.template(labels=labels).uuid)

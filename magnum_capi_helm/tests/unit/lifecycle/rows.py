@@ -124,6 +124,13 @@ class RowsTestCase(base.DbTestCase):
         made.create()
         return made
 
+    def save(self, row: Any = None, **fields: Any) -> None:
+        """Change fields of a row; by default of the cluster's."""
+        row = row or self.row()
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.save()
+
     def row(self) -> Any:
         """The cluster as it is saved now."""
         return objects.Cluster.get_by_uuid(self.admin, self.uuid)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import base64
 
+import yaml
+
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
@@ -39,14 +41,11 @@ class StrandedTestCase(upgrading.UpgradeTestCase):
         self.before = self.record(1)["data"]
 
     def record(self, version: int = 1) -> client.Object:
-        """helm's record of a revision."""
-        name = f"sh.helm.release.v1.{base.RELEASE}.v{version}"
-        found = self.server.get(kinds.SECRET, base.NAMESPACE, name)
-        assert found is not None
-        return found
+        return self.live(
+            kinds.SECRET, names.helm_record(base.RELEASE, version)
+        )
 
     def body(self, version: int = 1) -> client.Object:
-        """What is in it."""
         text = base64.b64decode(self.record(version)["data"]["release"])
         found: client.Object = encoding.unpack(text)
         return found
@@ -55,9 +54,21 @@ class StrandedTestCase(upgrading.UpgradeTestCase):
         """Store another one, as helm would."""
         text = base64.b64encode(encoding.pack(body).encode()).decode()
         name = self.record()["metadata"]["name"]
-        self.server.patch(
-            kinds.SECRET, base.NAMESPACE, name, {"data": {"release": text}}
-        )
+        self.edit(kinds.SECRET, name, {"data": {"release": text}})
+
+    def objects(self, version: int = 1) -> dict[str, client.Object]:
+        """The objects of a manifest by their kind; one of each."""
+        found = yaml.safe_load_all(self.body(version)["manifest"])
+        return {each["kind"]: each for each in found}
+
+    def revisions(self, prefix: str = "") -> list[int]:
+        """Numbers of the Secrets named so; by default of helm's records."""
+        prefix = prefix or names.helm_record(base.RELEASE, 0)[:-1]
+        return [
+            int(each.removeprefix(prefix))
+            for each in self.server.names(kinds.SECRET)
+            if each.startswith(prefix)
+        ]
 
     def named(self, version: int = 1) -> set[str]:
         """API versions in the manifest of a revision."""
@@ -74,5 +85,4 @@ class StrandedTestCase(upgrading.UpgradeTestCase):
         ]
 
     def copy(self) -> client.Object | None:
-        """The Secret with what helm itself had written."""
         return self.server.get(kinds.SECRET, base.NAMESPACE, COPY)

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import types
-from typing import Any
 
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import desired_state
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import view
@@ -37,13 +35,9 @@ class ScaledTestCase(base.FlowTestCase):
         super().setUp()
         self.complete(labels=dict(self.labels))
 
-    def scale(self, count: int) -> None:
-        self.server.patch(
-            kinds.MACHINE_DEPLOYMENT,
-            base.NAMESPACE,
-            f"{base.RELEASE}-{GROUP}",
-            {"spec": {"replicas": count}},
-        )
+    def scaled(self, count: int) -> None:
+        """The autoscaler has made or deleted machines."""
+        self.scale(count)
         self.capi.settle()
 
     def count(self) -> int:
@@ -51,44 +45,30 @@ class ScaledTestCase(base.FlowTestCase):
 
     def fingerprints(self) -> set[str]:
         """Those of the rows, of the desired state and of the live Cluster."""
-        secret: Any = self.server.get(
-            kinds.SECRET, base.NAMESPACE, names.desired_state(base.RELEASE)
-        )
-        live: Any = self.server.get(
-            kinds.CLUSTER, base.NAMESPACE, base.RELEASE
-        )
+        secret = self.live(kinds.SECRET, base.INTENT)
+        notes = view.annotations_of(self.live(kinds.CLUSTER))
         return {
             rows.read(self.row())[0].fingerprint(),
             desired_state.from_secret(secret["data"]).fingerprint,
-            live["metadata"]["annotations"][
-                requested_groups.FINGERPRINT_ANNOTATION
-            ],
+            notes[requested_groups.FINGERPRINT_ANNOTATION],
         }
 
 
 class FollowTest(ScaledTestCase):
     def test_the_count_follows_the_autoscaler(self) -> None:
-        for count in (5, 1):
-            self.scale(count)
+        for count in (5, 1, 5):
+            self.scaled(count)
             self.health_poll()
             self.assertEqual(count, self.count())
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
-
-    def test_polls_apply_nothing_for_a_scaled_group(self) -> None:
-        self.scale(5)
-        self.health_poll()
+        # Polls apply nothing for it.
         self.assertEqual(1, len(self.fingerprints()))
         self.poll()
         self.assertEqual(1, len(self.helm.upgrades))
         self.assertEqual(5, self.replicas())
-
-    def test_the_next_change_goes_on_from_there(self) -> None:
-        self.scale(5)
-        self.health_poll()
+        # The next change goes on from there.
         self.change(GROUP, max_node_count=7)
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
         self.assertEqual(5, self.replicas())
         self.assertEqual(1, len(self.fingerprints()))
 
@@ -102,12 +82,8 @@ class FollowTest(ScaledTestCase):
 
     def test_a_poll_that_died_in_between_is_made_up_for(self) -> None:
         before = self.count()
-        self.scale(5)
-        self.management.fail(
-            errors.ManagementUnreachable("no answer"),
-            verbs=["patch"],
-            kind=kinds.CLUSTER,
-        )
+        self.scaled(5)
+        self.fails("patch", kinds.CLUSTER)
         # Health was read, and is told all the same.
         self.assertEqual("HEALTHY", self.health_poll().health_status)
         self.assertEqual(1, len(self.warnings()), self.warnings())
@@ -118,11 +94,9 @@ class FollowTest(ScaledTestCase):
         self.assertEqual(1, len(self.fingerprints()))
 
     def test_a_count_that_magnum_put_back_is_mended(self) -> None:
-        self.scale(5)
+        self.scaled(5)
         self.health_poll()
-        group = self.groups()[GROUP]
-        group.node_count = 2
-        group.save()
+        self.save(self.groups()[GROUP], node_count=2)
         self.health_poll()
         self.assertEqual(5, self.count())
         self.assertEqual(1, len(self.fingerprints()))
@@ -136,36 +110,19 @@ class StartTest(base.FlowTestCase):
         cluster = self.cluster(labels={**SCALED, **bounds})
         self.handler.cluster_create(self.context, cluster, 1, count, 60)
 
-    def scale(self, count: int) -> None:
-        name = names.machine_deployment(base.RELEASE, GROUP)
-        self.server.patch(
-            kinds.MACHINE_DEPLOYMENT,
-            base.NAMESPACE,
-            name,
-            {"spec": {"replicas": count}},
-        )
-
     def finish(self) -> None:
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
-    def assert_started(self, count: int, minimum: int) -> None:
-        self.start(count, minimum)
-        self.assertEqual(count, self.replicas())
-        self.finish()
-        self.health_poll()
-        self.assertEqual(count, self.replicas())
-        self.assertEqual(count, self.groups()[GROUP].node_count)
-
-    def test_the_count_may_be_above_the_minimum(self) -> None:
-        self.assert_started(3, 1)
-
-    def test_the_count_may_be_above_a_minimum_of_0(self) -> None:
-        self.assert_started(2, 0)
-
-    def test_the_count_may_be_the_minimum(self) -> None:
-        self.assert_started(5, 5)
+    def test_the_count_may_be_the_minimum_or_above(self) -> None:
+        for count, minimum in ((3, 1), (2, 0), (5, 5)):
+            self.start(count, minimum)
+            self.assertEqual(count, self.replicas())
+            self.finish()
+            self.health_poll()
+            self.assertEqual(count, self.replicas())
+            self.assertEqual(count, self.groups()[GROUP].node_count)
+            self.vanish()
 
     def test_the_autoscaler_owns_the_count_from_then_on(self) -> None:
         self.start(3, 1)
@@ -174,9 +131,7 @@ class StartTest(base.FlowTestCase):
             self.scale(count)
             self.change(GROUP, max_node_count=count + 5)
             self.assertEqual(count, self.replicas())
-            self.capi.settle()
-            self.poll()
-            self.assertEqual("UPDATE_COMPLETE", self.row().status)
+            self.assert_updated()
             self.assertEqual(count, self.replicas())
 
     def test_a_repair_leaves_the_count_to_the_autoscaler(self) -> None:
@@ -187,7 +142,7 @@ class StartTest(base.FlowTestCase):
         found = (kinds.CONTROL_PLANE, base.NAMESPACE, plane)
         self.server.patch(*found, {"spec": {"replicas": 3}})
         self.poll()
-        live: Any = self.server.get(*found)
+        live = self.live(kinds.CONTROL_PLANE, plane)
         self.assertEqual(1, live["spec"]["replicas"])
         self.assertEqual(1, len(self.helm.upgrades))
         self.assertEqual(5, self.replicas())
@@ -197,8 +152,7 @@ class StartTest(base.FlowTestCase):
         self.assertRaises(management.Killed, self.start, 3, 1)
         self.management.recover()
         for seconds in (0, lease.DURATION + 1, 331):
-            self.plane.clock.advance(seconds)
-            self.poll()
+            self.poll_after(seconds)
         self.assertEqual(3, self.replicas())
         self.finish()
 
@@ -209,8 +163,6 @@ class StartTest(base.FlowTestCase):
 
 
 class BoundsTest(ScaledTestCase):
-    """New bounds move a count that is outside of them."""
-
     def test_the_live_count_moves_into_them(self) -> None:
         for live, bounds, count in (
             (2, {"min_node_count": 4}, 4),
@@ -218,13 +170,11 @@ class BoundsTest(ScaledTestCase):
             (2, {"max_node_count": 4}, 2),
         ):
             with self.subTest(**bounds):
-                self.scale(live)
+                self.scaled(live)
                 self.change(GROUP, **bounds)
                 self.assertEqual(count, self.replicas())
-                self.capi.settle()
-                self.poll()
+                self.assert_updated()
                 self.health_poll()
-                self.assertEqual("UPDATE_COMPLETE", self.row().status)
                 self.assertEqual(count, self.count())
 
 
@@ -232,11 +182,10 @@ class FromZeroTest(ScaledTestCase):
     """The autoscaler knows the nodes of a group that has none."""
 
     def test_capacities_stay_after_a_change_of_bounds(self) -> None:
-        key = (base.NAMESPACE, f"{base.RELEASE}-{GROUP}")
         self.change(GROUP, max_node_count=7)
         self.poll()
-        live: Any = self.server.get(kinds.MACHINE_DEPLOYMENT, *key)
-        notes = live["metadata"]["annotations"]
+        name = names.machine_deployment(base.RELEASE, GROUP)
+        notes = view.annotations_of(self.live(kinds.MACHINE_DEPLOYMENT, name))
         prefix = "capacity.cluster-autoscaler.kubernetes.io/"
         self.assertEqual(
             {
@@ -260,47 +209,35 @@ class FromZeroTest(ScaledTestCase):
 class RunningTest(ScaledTestCase):
     """Whether the autoscaler runs is read where there is one."""
 
-    def test_a_running_autoscaler_is_ok(self) -> None:
-        row = self.health_poll()
-        self.assertEqual("HEALTHY", row.health_status)
-        self.assertEqual("ok", row.health_status_reason["autoscaler"])
-
-    def test_a_stopped_autoscaler_leaves_the_cluster_healthy(self) -> None:
-        condition = {"type": "Available", "status": "False", "message": "why"}
-        self.server.set_status(
-            kinds.DEPLOYMENT,
-            base.NAMESPACE,
-            names.autoscaler(base.RELEASE),
-            {"conditions": [condition]},
-        )
-        row = self.health_poll()
-        self.assertEqual("HEALTHY", row.health_status)
-        self.assertEqual(
-            "not running: why", row.health_status_reason["autoscaler"]
-        )
-
-    def test_the_autoscaler_is_read_again_without_a_change(self) -> None:
-        self.health_poll()
-        self.server.delete(
-            kinds.DEPLOYMENT, base.NAMESPACE, names.autoscaler(base.RELEASE)
-        )
-        self.plane.clock.advance(301)
-        self.assertEqual(
-            "not running: its Deployment does not exist",
-            self.health_poll().health_status_reason["autoscaler"],
-        )
-
-    def test_a_poll_takes_one_request_more(self) -> None:
+    def test_the_health_says_whether_it_runs(self) -> None:
+        """It leaves the cluster healthy."""
         self.management.requests.clear()
-        self.health_poll()
+        found = [self.health_poll()]
         self.assertEqual(7, len(self.management.requests))
+        name = names.autoscaler(base.RELEASE)
+        where = (kinds.DEPLOYMENT, base.NAMESPACE, name)
+        condition = {"type": "Available", "status": "False", "message": "why"}
+        self.server.set_status(*where, {"conditions": [condition]})
+        self.plane.clock.advance(301)
+        found.append(self.health_poll())
+        # It is read again without a change of anything else.
+        self.server.delete(*where)
+        self.plane.clock.advance(301)
+        found.append(self.health_poll())
+        self.assertEqual(
+            [
+                ("HEALTHY", "ok"),
+                ("HEALTHY", "not running: why"),
+                ("HEALTHY", "not running: its Deployment does not exist"),
+            ],
+            [
+                (row.health_status, row.health_status_reason["autoscaler"])
+                for row in found
+            ],
+        )
 
     def test_an_unreadable_deployment_is_unknown(self) -> None:
-        self.management.fail(
-            errors.ManagementUnreachable("no answer"),
-            verbs=["get"],
-            kind=kinds.DEPLOYMENT,
-        )
+        self.fails("get", kinds.DEPLOYMENT)
         row = self.health_poll()
         self.assertEqual("HEALTHY", row.health_status)
         self.assertEqual("unknown", row.health_status_reason["autoscaler"])
@@ -308,72 +245,46 @@ class RunningTest(ScaledTestCase):
 
 
 class LeaveTest(ScaledTestCase):
-    """What a user wants is not overwritten."""
-
-    def assert_left(self) -> None:
+    def test_a_count_of_a_cluster_that_changes_stays(self) -> None:
         before = self.count()
-        self.scale(5)
-        self.health_poll()
+        for of_group, count, fields in (
+            (False, 5, {"status": "UPDATE_IN_PROGRESS"}),
+            (False, 4, {"status": "DELETE_IN_PROGRESS"}),
+            (True, 5, {"status": "UPDATE_IN_PROGRESS"}),
+            # A change that is still to be applied.
+            (True, 4, {"max_node_count": 9}),
+        ):
+            row = self.groups()[GROUP] if of_group else self.row()
+            kept = {name: getattr(row, name) for name in fields}
+            self.scaled(count)
+            self.save(row, **fields)
+            self.health_poll()
+            self.assertEqual(before, self.count(), str(fields))
+            self.save(self.groups()[GROUP] if of_group else None, **kept)
+        with self.busy():
+            self.health_poll()
         self.assertEqual(before, self.count())
-
-    def save(self, row: Any, **fields: Any) -> None:
-        for name, value in fields.items():
-            setattr(row, name, value)
-        row.save()
-
-    def test_a_cluster_that_changes(self) -> None:
-        self.save(self.row(), status="UPDATE_IN_PROGRESS")
-        self.assert_left()
-
-    def test_a_group_that_changes(self) -> None:
-        self.save(self.groups()[GROUP], status="UPDATE_IN_PROGRESS")
-        self.assert_left()
-
-    def test_a_change_that_is_still_to_be_applied(self) -> None:
-        self.save(self.groups()[GROUP], node_count=3, max_node_count=9)
-        self.assert_left()
-
-    def test_a_cluster_that_is_being_deleted(self) -> None:
-        self.save(self.row(), status="DELETE_IN_PROGRESS")
-        self.assert_left()
-
-    def test_somebody_else_has_the_lease(self) -> None:
-        self.server.patch(
-            kinds.LEASE,
-            base.NAMESPACE,
-            base.RELEASE,
-            {"spec": {"holderIdentity": "other", "renewTime": "now"}},
-        )
-        self.assert_left()
         self.assertEqual([], self.warnings())
+        self.plane.clock.advance(901)
+        self.health_poll()
+        self.assertEqual(4, self.count())
 
 
 class OfOthersTest(ScaledTestCase):
     labels = types.MappingProxyType({})
 
     def test_a_group_of_the_user_keeps_the_count_of_its_row(self) -> None:
-        self.scale(5)
+        self.scaled(5)
         self.health_poll()
         self.assertEqual(2, self.count())
 
 
 class AdoptedTest(ScaledTestCase):
     def test_a_cluster_of_1_4_0_without_fingerprints_is_followed(self) -> None:
-        self.server.delete(
-            kinds.SECRET, base.NAMESPACE, names.desired_state(base.RELEASE)
-        )
-        self.server.patch(
-            kinds.CLUSTER,
-            base.NAMESPACE,
-            base.RELEASE,
-            {
-                "metadata": {
-                    "annotations": {
-                        requested_groups.FINGERPRINT_ANNOTATION: None
-                    }
-                }
-            },
-        )
-        self.scale(5)
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.INTENT)
+        gone = {requested_groups.FINGERPRINT_ANNOTATION: None}
+        where = (kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.server.patch(*where, {"metadata": {"annotations": gone}})
+        self.scaled(5)
         self.health_poll()
         self.assertEqual(5, self.count())

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import base64
-import collections
+from collections.abc import Callable
 import json
+import pathlib
 from typing import Any
+import uuid
 
 import fixtures
 from magnum.common import exception
@@ -15,9 +17,19 @@ import testtools
 import yaml
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import create
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import cluster_release
+from magnum_capi_helm.operations import holding
+from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
@@ -36,7 +48,6 @@ class SlotsTest(base.FlowTestCase):
         return super().catalogue(session)
 
     def free(self) -> int:
-        """Return how many slots are free."""
         slots, free = runtime.get().create_slots, 0
         while slots.acquire(blocking=False):
             free += 1
@@ -44,14 +55,8 @@ class SlotsTest(base.FlowTestCase):
             slots.release()
         return free
 
-    def test_a_create_has_a_slot_while_it_is_planned(self) -> None:
-        self.create()
-        self.assertEqual(({1}, 3), (self.taken, self.free()))
-
     def test_a_refused_create_gives_its_slot_back(self) -> None:
-        self.assertRaises(
-            exception.MagnumException, self.create, flavor_id="m1.huge"
-        )
+        self.error_of(self.create, flavor_id="m1.huge")
         self.assertEqual(({1}, 3), (self.taken, self.free()))
 
     def test_a_create_has_no_slot_while_its_chart_is_fetched(self) -> None:
@@ -63,6 +68,7 @@ class SlotsTest(base.FlowTestCase):
         self.useFixture(fixtures.MockPatchObject(self.helm, "pull", pull))
         self.create()
         self.assertEqual({0, 1}, self.taken)
+        self.assertEqual(3, self.free())
         self.assertEqual(1, len(self.helm.pulls))
 
     def test_a_create_does_not_wait_for_a_slot_for_ever(self) -> None:
@@ -75,25 +81,17 @@ class SlotsTest(base.FlowTestCase):
 
 
 class CreateTest(base.FlowTestCase):
-    """A create that goes through."""
-
     by_http = True
 
     def secret(self, name: str) -> Any:
-        found = self.server.get(kinds.SECRET, base.NAMESPACE, name)
-        self.assertIsNotNone(found, name)
-        return found
+        return self.live(kinds.SECRET, name)
 
-    def test_a_new_cluster_is_created_and_complete_when_all_is_ready(
-        self,
-    ) -> None:
+    def test_a_new_cluster_is_complete_when_all_is_ready(self) -> None:
         self.create()
         self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
         self.poll()
         self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
-        self.capi.settle()
-        self.poll()
-
+        self.settle()
         row, groups = self.row(), self.groups()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
         self.assertIsNone(row.status_reason)
@@ -104,59 +102,20 @@ class CreateTest(base.FlowTestCase):
         self.assertEqual(2, self.replicas())
         self.assertEqual([], self.warnings())
 
-    def test_a_create_sends_these_requests(self) -> None:
-        self.server.create(
-            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
-        )
-        self.create()
-        asked = collections.Counter(map(tuple, self.management.requests))
-        secret = {
-            name: asked.pop(("apply", "Secret", f"{base.RELEASE}-{name}"))
-            for name in ("ca", "cloud-credentials", "etcd", "proxy", "sa")
-        }
-        # The credential's name before, its secret after Keystone was asked.
-        self.assertEqual(
-            {"ca": 1, "cloud-credentials": 2, "etcd": 1, "proxy": 1, "sa": 1},
-            secret,
-        )
-        self.assertEqual(
-            {
-                ("get", "Namespace", "kube-system"): 1,
-                ("get", "Namespace", base.NAMESPACE): 1,
-                ("create", "SelfSubjectAccessReview", ""): 1,
-                ("create", "Lease", base.RELEASE): 1,
-                ("replace", "Lease", base.RELEASE): 1,
-                ("create", "Secret", base.INTENT): 1,
-            },
-            asked,
-        )
-
-    def test_the_release_name_follows_from_the_uuid(self) -> None:
-        row = self.create()
-        self.assertEqual("web-1f639a523a52", row.stack_id)
-        self.assertEqual(
-            [row.stack_id], [c.release for c in self.helm.upgrades]
-        )
-
-    def test_the_release_name_is_saved_before_helm_runs(self) -> None:
+    def test_name_and_intent_are_written_before_helm_runs(self) -> None:
         self.helm.outcomes = [helm.Outcome.KILLED]
         with testtools.ExpectedException(management.Killed):
             self.create()
-        self.assertEqual(base.RELEASE, self.row().stack_id)
-
-    def test_the_intent_is_written_before_helm_runs(self) -> None:
-        self.helm.outcomes = [helm.Outcome.KILLED]
-        with testtools.ExpectedException(management.Killed):
-            self.create()
+        self.assertEqual("web-1f639a523a52", self.row().stack_id)
+        [call] = self.helm.upgrades
+        self.assertEqual(base.RELEASE, call.release)
         wanted = desired_state.from_secret(self.secret(base.INTENT)["data"])
         self.assertEqual("0.27.0", wanted.chart.version)
         self.assertEqual(
             "m1.medium", wanted.values["nodeGroups"][0]["machineFlavor"]
         )
 
-    def test_the_credentials_name_is_written_before_keystone_is_asked(
-        self,
-    ) -> None:
+    def test_the_credential_is_named_before_keystone_is_asked(self) -> None:
         asked: list[Any] = []
 
         def refuse(request: Any, context: Any) -> Any:
@@ -211,27 +170,373 @@ class CreateTest(base.FlowTestCase):
         )
 
     def test_an_unrestricted_application_credential_may_create(self) -> None:
+        """The template may choose the chart version."""
         self.login(restricted=False)
-        self.create()
-        self.assertEqual(1, len(self.openstack.credentials))
-
-    def test_the_values_carry_the_fingerprint_of_the_rows(self) -> None:
-        self.create()
-        live = self.server.get(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        assert live is not None
-        wanted = desired_state.from_secret(self.secret(base.INTENT)["data"])
-        self.assertEqual(
-            wanted.fingerprint,
-            live["metadata"]["annotations"]["magnum.openstack.org/intent"],
-        )
-
-    def test_the_template_may_choose_the_chart_version(self) -> None:
         self.create({"labels": {"capi_helm_chart_version": "0.26.1"}})
+        self.assertEqual(1, len(self.openstack.credentials))
         self.assertEqual(["0.26.1"], self.helm.pulls)
         self.assertEqual("0.26.1", self.helm.upgrades[0].chart_version)
-
-    def test_the_lease_is_given_back(self) -> None:
-        self.create()
-        lease = self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
-        assert lease is not None
+        # The values carry the fingerprint of the rows.
+        notes = view.annotations_of(self.live(kinds.CLUSTER))
+        wanted = desired_state.from_secret(self.secret(base.INTENT)["data"])
+        stamp = notes["magnum.openstack.org/intent"]
+        self.assertEqual(wanted.fingerprint, stamp)
+        lease = self.live(kinds.LEASE)
         self.assertEqual("", lease["spec"]["holderIdentity"])
+
+
+NAME = f"{base.RELEASE}-etcd-key"
+ON = {"labels": {"etcd_encryption_enabled": "true"}}
+
+
+class EncryptionKeyTest(base.FlowTestCase):
+    def secret(self, name: str = NAME, namespace: str = base.NAMESPACE) -> Any:
+        return self.server.get(kinds.SECRET, namespace, name)
+
+    def key(self) -> bytes:
+        return base64.b64decode(self.secret()["data"]["key"], validate=True)
+
+    def test_a_cluster_that_wants_it_has_a_key_of_32_bytes(self) -> None:
+        self.create()
+        self.assertIsNone(self.secret())
+        self.delete()
+        self.poll()
+        self.poll()
+        self.created(ON)
+        self.assertEqual(32, len(self.key()))
+        before = self.secret()
+        self.assertEqual("Opaque", before["type"])
+        self.assertIs(True, before["immutable"])
+        values = self.helm.upgrades[-1].values
+        self.assertTrue(values["etcd"]["encryption"]["enabled"])
+        self.assertNotIn(before["data"]["key"], self.log.output)
+        # The key that is there stays.
+        rt = self.plane.runtime()
+        cluster_release.ensure_etcd_key(
+            rt.management, base.NAMESPACE, base.RELEASE, {}
+        )
+        self.assertEqual(before, self.secret())
+        self.vanish()
+        self.assertIsNone(self.secret())
+
+    def test_the_key_is_stored_before_the_intent(self) -> None:
+        # The polls go on from the desired state, and make no key.
+        refused = errors.ManagementError("no room")
+        self.useFixture(
+            fixtures.MockPatchObject(
+                holding.Held, "store", side_effect=refused
+            )
+        )
+        self.create(ON)
+        self.assertNotIn("intent.json", self.intent_keys())
+        self.assertEqual(32, len(self.key()))
+
+    def test_each_cluster_has_another(self) -> None:
+        for name in ("one", "two"):
+            self.server.create(kinds.NAMESPACE, {"metadata": {"name": name}})
+            cluster_release.ensure_etcd_key(
+                self.plane.runtime().management, name, "web", {}
+            )
+        one, two = (
+            self.secret("web-etcd-key", namespace)["data"]["key"]
+            for namespace in ("one", "two")
+        )
+        self.assertNotEqual(one, two)
+
+
+URL = "https://charts.mirror.test"
+
+
+class AddonRepositoryTest(base.FlowTestCase):
+    def addons(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.helm.upgrades[-1].values["addons"]
+        return found
+
+    def test_a_new_cluster_has_its_addons_from_there(self) -> None:
+        """A cluster keeps what it was made with."""
+        self.created()
+        self.assertNotIn("calico", self.addons()["cni"])
+        self.set_option(addon_repository=URL)
+        self.resize(3)
+        self.assertNotIn("calico", self.addons()["cni"])
+        self.vanish()
+        self.create()
+        self.assertEqual(
+            {"repo": URL}, self.addons()["cni"]["calico"]["chart"]
+        )
+        self.assertEqual(URL, self.addons()["etcdDefrag"]["chart"]["repo"])
+
+    def test_another_chart_gets_the_addons_that_only_it_has(self) -> None:
+        self.set_option(addon_repository=URL)
+        values = {"addons": {"cni": {"calico": {"chart": {"repo": "old"}}}}}
+        chart = cluster_spec.Chart(
+            "openstack-cluster", "0.28.0", "https://charts"
+        )
+        found = operator_files.mirrored(runtime.get(), chart, values)["addons"]
+        self.assertEqual("old", found["cni"]["calico"]["chart"]["repo"])
+        self.assertEqual(URL, found["etcdDefrag"]["chart"]["repo"])
+
+
+class PathTest(base.FlowTestCase):
+    """``helm_chart_name`` is a path whose chart is not the default one."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.archive = home / "openstack-cluster.tgz"
+        for name, value in {
+            "helm_chart_name": str(self.archive),
+            "helm_chart_repo": "",
+        }.items():
+            conf.CONF.set_override(name, value, "capi_helm")
+        self.have("0.23.0")
+
+    def have(self, version: str) -> None:
+        self.archive.write_bytes(
+            fake_chart.package("openstack-cluster", version)
+        )
+
+    def test_a_cluster_goes_on_with_the_version_it_was_made_with(self) -> None:
+        self.created()
+        self.assertEqual("0.23.0", self.helm.upgrades[-1].chart_version)
+        self.have("0.27.0")
+        self.resize(3)
+        self.assertEqual("0.23.0", self.helm.upgrades[-1].chart_version)
+
+
+class RefusedCreateTest(base.FlowTestCase):
+    by_http = True
+
+    def refused(
+        self,
+        *words: str,
+        template: dict[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        """Refused in one line with such words; nothing is left of it."""
+        self.uuid = str(uuid.uuid4())
+        seen = len(self.warnings())
+        text = self.error_of(self.create, template, **fields)
+        row = self.row()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assertEqual(text, row.status_reason)
+        for word in words:
+            self.assertIn(word, row.status_reason)
+        self.assertNotIn("\n", row.status_reason)
+        self.assertIsNone(row.stack_id)
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.helm.upgrades)
+        self.assertEqual(["kube-system"], self.server.names(kinds.NAMESPACE))
+        self.assertEqual(1, len(self.warnings()) - seen, self.warnings())
+
+    def test_an_absent_chart_is_refused(self) -> None:
+        self.helm.published = {"0.27.0"}
+        self.refused(
+            "9.9.9",
+            "capi_helm_chart_version",
+            template={"labels": {"capi_helm_chart_version": "9.9.9"}},
+        )
+
+    def test_an_absent_kubeconfig_refuses_a_create(self) -> None:
+        missing = "/nowhere/kubeconfig"
+        real = client.Client(
+            lambda: connection.Connection(missing, (1.0, 1.0))
+        )
+        made = self.plane.runtime()
+        made.management = real
+        base.install(self, made)
+        self.refused("Magnum is not configured for this")
+        self.assertIn("no kubeconfig", self.log.output)
+        self.assertIn("[capi_helm] kubeconfig_file", self.log.output)
+
+    def test_an_unreachable_management_cluster_refuses_a_create(self) -> None:
+        self.management.unreachable()
+        self.refused("management cluster", "does not answer")
+
+    def test_a_create_without_cluster_api_is_refused(self) -> None:
+        self.management.unserved.add(kinds.CLUSTER)
+        self.refused("serves no Cluster of cluster.x-k8s.io")
+
+    def test_a_user_who_can_make_no_credential_is_refused(self) -> None:
+        self.login(restricted=True)
+        self.refused("restricted", "--unrestricted")
+        self.login(roles=("admin",))
+        self.refused("no role", "any role but admin")
+        self.set_option(app_cred_roles=["member"])
+        self.login(roles=("reader", "admin"))
+        self.refused("no role", "allowed: member")
+
+    def test_a_silent_network_service_refuses_a_create(self) -> None:
+        self.openstack.stop(openstack.NETWORK)
+        self.refused("network")
+
+    def test_a_missing_ca_file_refuses_a_create(self) -> None:
+        conf.CONF.set_override("openstack_ca_file", "/nowhere", "drivers")
+        self.refused("Magnum is not configured for this")
+        self.assertIn("openstack_ca_file", self.log.output)
+
+
+class InterruptedCreateTest(base.FlowTestCase):
+    by_http = True
+
+    def amid(self, act: Callable[[], object]) -> None:
+        """Let something happen while the driver asks Nova for flavors."""
+
+        def answer(request: Any, context: Any) -> Any:
+            act()
+            return {"flavors": self.openstack.flavors}
+
+        url = f"{openstack.COMPUTE}/flavors/detail"
+        self.openstack.mocker.get(url, json=answer)
+
+    def assert_nothing_made(self) -> None:
+        self.assertEqual([], self.helm.upgrades)
+        self.assertEqual([], self.server.names(kinds.SECRET))
+
+    def test_a_cluster_that_was_deleted_meanwhile_makes_nothing(self) -> None:
+        self.amid(lambda: self.row().destroy())
+        self.assertRaises(exception.ClusterNotFound, self.create)
+        self.assertEqual({}, self.openstack.credentials)
+        self.assert_nothing_made()
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
+    def give_up(self) -> None:
+        self.backdate(minutes=16)
+        self.poll()
+
+    def test_a_cluster_that_a_poll_gave_up_makes_nothing(self) -> None:
+        self.amid(self.give_up)
+        self.create()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assert_nothing_made()
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
+    def test_a_cluster_that_is_being_deleted_makes_nothing(self) -> None:
+        self.amid(self.delete)
+        self.create()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assert_nothing_made()
+        self.poll()
+        self.assertTrue(self.gone())
+
+    def test_a_delete_while_the_credential_is_made_wins(self) -> None:
+        def delete(request: Any, context: Any) -> Any:
+            self.delete()
+            context.status_code = 201
+            body = request.json()["application_credential"]
+            made = {**body, "id": "a", "secret": "b"}
+            return {"application_credential": made}
+
+        self.openstack.mocker.post(
+            f"{openstack.IDENTITY}/users/fake_user/application_credentials",
+            json=delete,
+        )
+        self.create()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assert_nothing_made()
+
+    def test_an_unreachable_helm_is_left_to_the_polls(self) -> None:
+        self.helm.outcomes = [helm.Outcome.UNREACHABLE]
+        self.create()
+        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
+        self.assertIn("unreachable", self.why())
+
+        self.poll()
+        self.assertEqual(2, len(self.helm.upgrades))
+        self.settle()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+        self.assertIsNone(self.why())
+
+    def test_an_answer_of_helm_that_was_lost_is_no_failure(self) -> None:
+        self.helm.outcomes = [helm.Outcome.LATE]
+        self.create()
+        self.settle()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+        self.assertEqual(1, len(self.helm.upgrades))
+
+    def test_a_refusal_by_helm_is_told_and_not_raised(self) -> None:
+        self.helm.outcomes = [helm.Outcome.REFUSED]
+        self.create()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        rows = [self.row(), *self.groups().values()]
+        for row in rows:
+            self.assertEqual(
+                "helm upgrade: admission webhook denied the request",
+                row.status_reason,
+            )
+
+    def test_a_refusal_by_keystone_is_told_and_not_raised(self) -> None:
+        self.openstack.refusals["POST"] = 403
+        self.create()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assertIn(
+            "Keystone makes no application credential for you. no", self.why()
+        )
+        self.assertEqual([], self.helm.upgrades)
+
+    def test_a_keystone_that_does_not_answer_is_the_reason(self) -> None:
+        """No poll can ask it again: only the user has a token."""
+        self.openstack.refusals["POST"] = 503
+        self.create()
+        self.poll()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assertEqual("Keystone answered 503", self.why())
+
+    def test_keystone_gets_three_requests_at_most(self) -> None:
+        """One that is away for a moment is waited for."""
+        for blips, left, status, credentials in (
+            (20, 17, "FAILED", 0),
+            (1, 0, "IN_PROGRESS", 1),
+        ):
+            self.uuid = str(uuid.uuid4())
+            self.openstack.blips = [(False, 503)] * blips
+            self.create()
+            self.assertEqual({f"CREATE_{status}"}, self.statuses())
+            self.assertEqual(left, len(self.openstack.blips))
+            self.assertEqual(credentials, len(self.openstack.credentials))
+
+    def test_a_create_lost_half_way_is_left_to_the_polls(self) -> None:
+        self.fails("list", kinds.SECRET, times=1)
+        self.create()
+        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
+        self.poll()
+        self.settle()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+    def test_a_create_killed_before_the_intent_has_failed(self) -> None:
+        """Or before the credential."""
+        for write in (
+            ("apply", kinds.SECRET, base.CREDENTIALS),
+            ("create", kinds.SECRET, base.INTENT),
+        ):
+            self.management.kill_before(*write)
+            self.killed_create()
+            self.poll()
+            self.assertEqual({"CREATE_FAILED"}, self.statuses())
+            self.assertIn("delete the cluster", self.why())
+            self.assertEqual([], self.helm.upgrades)
+            self.delete()
+            self.poll()
+            self.assertEqual({}, self.openstack.credentials)
+            self.assertTrue(self.gone())
+
+    def test_a_poll_installs_a_create_killed_after_the_intent(self) -> None:
+        self.helm.outcomes = [helm.Outcome.NOT_STARTED]
+        self.killed_create()
+        self.poll()
+        self.assertEqual(1, len(self.helm.upgrades))
+        self.settle()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+    def killed_create(self) -> None:
+        """The conductor dies in the create; another has seen its Lease
+        for long enough."""
+        with testtools.ExpectedException(management.Killed):
+            self.create()
+        self.management.recover()
+        base.install(self, self.plane.runtime("conductor-2"))
+        self.poll()
+        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
+        self.plane.clock.advance(31)

@@ -4,74 +4,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import re
 from typing import Any
 from unittest import mock
 
 from magnum import objects
-from magnum.common import exception
-import testtools
 
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.lifecycle import delete
+from magnum_capi_helm.lifecycle import poll_status
+from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import deleting
 
+#: helm's record of the first revision.
+_RECORD = names.helm_record(base.RELEASE, 1)
+#: What somebody removed by hand before.
+_REMOVED = (
+    [(kinds.SECRET, _RECORD)],
+    [(kinds.CLUSTER, base.RELEASE)],
+    [(kinds.SECRET, _RECORD), (kinds.CLUSTER, base.RELEASE)],
+    [(kinds.SECRET, base.CREDENTIALS), (kinds.SECRET, base.INTENT)],
+    [(kinds.LEASE, base.RELEASE)],
+    [(kinds.OPENSTACK_CLUSTER, base.RELEASE)],
+)
+
 
 class DeleteTest(deleting.DeletionTestCase):
-    """A delete from beginning to end."""
-
-    def test_a_deletion_leaves_nothing(self) -> None:
-        self.complete()
-        self.delete()
-        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        self.finish()
+    def assert_gone(self) -> None:
+        self.assertTrue(self.gone())
         self.assertEqual({}, self.remains())
-        self.assertEqual({}, self.openstack.credentials)
-        self.assertEqual([], objects.NodeGroup.list(self.admin, base.UUID))
-        self.assertEqual([], objects.X509KeyPair.list(self.admin))
-        self.assertIn(base.NAMESPACE, self.server.names(kinds.NAMESPACE))
-        self.assertEqual([], self.warnings())
-
-    def test_the_reason_names_objects_still_to_be_deleted(self) -> None:
-        self.complete()
-        self.delete()
-        self.poll()
-        self.assertIn(
-            "3 machines still to be deleted", self.row().status_reason
-        )
-        self.capi.drain()
-        self.poll()
-        self.assertIn("network still to be deleted", self.row().status_reason)
-        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        self.finish()
 
     def test_things_go_in_order(self) -> None:
         self.complete()
-        order: list[str] = []
-
-        def note(request: Any, context: Any) -> str:
-            order.append("credential")
-            return ""
-
-        self.openstack.mocker.delete(
-            openstack_credentials(), status_code=204, text=note
-        )
-        self.management.requests.clear()
+        other = {
+            "metadata": {
+                "name": "other-1-cloud-credentials",
+                "namespace": base.NAMESPACE,
+                "labels": {"magnum.openstack.org/cluster-uuid": "other"},
+            }
+        }
+        self.server.create(kinds.SECRET, other)
         self.delete()
-        uninstalled = len(self.helm.uninstalls)
-        self.assertEqual(1, uninstalled)
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertEqual(1, len(self.helm.uninstalls))
+        self.poll()
+        reason = self.why()
+        self.assertIn("3 machines still to be deleted", reason)
         self.capi.drain()
         self.poll()
-        self.assertEqual([], order, "credential before the cluster")
+        self.assertIn("network still to be deleted", self.why())
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertEqual(1, len(self.openstack.credentials))
         self.management.requests.clear()
-        self.capi.finish()
-        self.poll()
-        self.assertEqual(["credential"], order)
+        self.finish()
+        self.assertEqual({}, self.openstack.credentials)
         deleted = [
             (each.kind, each.name)
             for each in self.management.requests
@@ -86,6 +81,31 @@ class DeleteTest(deleting.DeletionTestCase):
             },
             set(deleted[:-2]),
         )
+        # Nothing is left but what is of another cluster, and the namespace.
+        self.assertEqual(
+            {"Secret": ["other-1-cloud-credentials"]}, self.remains()
+        )
+        self.assertIn(base.NAMESPACE, self.server.names(kinds.NAMESPACE))
+        self.assertEqual([], objects.NodeGroup.list(self.admin, base.UUID))
+        self.assertEqual([], objects.X509KeyPair.list(self.admin))
+        self.assertEqual([], self.warnings())
+
+    def test_a_credential_goes_after_the_cluster(self) -> None:
+        self.complete()
+        asked: list[dict[str, list[str]]] = []
+
+        def note(request: Any, context: Any) -> str:
+            asked.append(self.remains())
+            return ""
+
+        url = f"{openstack.IDENTITY}/users/[^/]+/application_credentials/"
+        self.openstack.mocker.delete(
+            re.compile(url), status_code=204, text=note
+        )
+        self.delete()
+        self.finish()
+        [there] = asked
+        self.assertEqual({"Lease", "Secret"}, there.keys())
 
     def test_a_cluster_is_deleted_from_every_status(self) -> None:
         for status in (
@@ -100,25 +120,17 @@ class DeleteTest(deleting.DeletionTestCase):
         ):
             self.create()
             self.capi.settle()
-            row = self.row()
-            row.status = status
-            row.save()
-            self.delete()
+            self.save(status=status)
+            # It may be asked for again.
+            for _ in range(2):
+                self.delete()
+                self.poll()
             self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses(), status)
             self.finish()
             self.assertEqual({}, self.remains(), status)
 
     def test_whatever_was_removed_by_hand_before(self) -> None:
-        helms = f"sh.helm.release.v1.{base.RELEASE}.v1"
-        intent = f"{base.RELEASE}-intent"
-        for removed in (
-            [(kinds.SECRET, helms)],
-            [(kinds.CLUSTER, base.RELEASE)],
-            [(kinds.SECRET, helms), (kinds.CLUSTER, base.RELEASE)],
-            [(kinds.SECRET, base.CREDENTIALS), (kinds.SECRET, intent)],
-            [(kinds.LEASE, base.RELEASE)],
-            [(kinds.OPENSTACK_CLUSTER, base.RELEASE)],
-        ):
+        for removed in _REMOVED:
             self.created()
             for kind, name in removed:
                 self.server.delete(kind, base.NAMESPACE, name)
@@ -129,15 +141,13 @@ class DeleteTest(deleting.DeletionTestCase):
             self.poll()
             if not self.gone():
                 # What helm did not remove, goes one poll later.
-                self.assertIn("still to be", self.row().status_reason)
+                self.assertIn("still to be", self.why())
                 self.poll()
-            self.assertTrue(self.gone(), str(removed))
-            self.assertEqual({}, self.remains(), str(removed))
+            self.assert_gone()
 
     def test_rendered_objects_go_without_the_record_of_helm(self) -> None:
         self.complete()
-        helms = f"sh.helm.release.v1.{base.RELEASE}.v1"
-        self.server.delete(kinds.SECRET, base.NAMESPACE, helms)
+        self.server.delete(kinds.SECRET, base.NAMESPACE, _RECORD)
         rendered = {kind.name: kind for kind in kinds.PLAIN}
         made = (kinds.SECRET, rendered["ServiceAccount"], rendered["Role"])
         for kind in made:
@@ -162,34 +172,19 @@ class DeleteTest(deleting.DeletionTestCase):
         self.delete()
         machine = self.server.names(kinds.MACHINE)[0]
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        self.server.create(
-            kinds.MACHINE,
-            {
-                "metadata": {
-                    "name": machine,
-                    "namespace": base.NAMESPACE,
-                    "labels": {"cluster.x-k8s.io/cluster-name": base.RELEASE},
-                    "finalizers": ["machine.cluster.x-k8s.io"],
-                }
-            },
-        )
+        meta = {
+            "name": machine,
+            "namespace": base.NAMESPACE,
+            "labels": {"cluster.x-k8s.io/cluster-name": base.RELEASE},
+            "finalizers": ["machine.cluster.x-k8s.io"],
+        }
+        self.server.create(kinds.MACHINE, {"metadata": meta})
         self.poll()
-        self.assertIn(f"Machine {machine}", self.row().status_reason)
+        self.assertIn(f"Machine {machine}", self.why())
         self.assertFalse(self.gone())
         self.server.release(kinds.MACHINE, base.NAMESPACE, machine)
         self.poll()
         self.assertTrue(self.gone())
-
-    def test_a_deletion_may_be_asked_for_again(self) -> None:
-        self.complete()
-        for _ in range(3):
-            self.delete()
-            self.poll()
-        self.capi.finish()
-        self.delete()
-        self.poll()
-        self.assertTrue(self.gone())
-        self.assertEqual({}, self.remains())
 
     def test_without_a_release_no_management_cluster_is_needed(self) -> None:
         self.saved(status="CREATE_FAILED")
@@ -199,67 +194,47 @@ class DeleteTest(deleting.DeletionTestCase):
         self.assertTrue(self.gone())
         self.assertEqual([], objects.X509KeyPair.list(self.admin))
 
-    def test_a_create_that_died_before_its_release_leaves_nothing(
-        self,
-    ) -> None:
-        self.die_before_the_release()
-        self.assertEqual({"Lease": [base.RELEASE]}, self.remains())
-        self.delete()
-        self.poll()
-        self.assertTrue(self.gone())
-        self.assertEqual({}, self.remains())
+    def die(self, *_: Any) -> None:
+        """The conductor dies while it has the Lease."""
+        self.management.dead = True
+        raise management.Killed
 
-    def test_the_lease_of_another_cluster_of_that_name_stays(self) -> None:
-        self.die_before_the_release()
-        labels = {"magnum.openstack.org/cluster-uuid": "other"}
-        change = {"metadata": {"labels": labels}}
-        lease = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
-        self.server.patch(*lease, change)
-        self.delete()
-        self.poll()
-        self.assertTrue(self.gone())
-        self.assertEqual({"Lease": [base.RELEASE]}, self.remains())
-
-    def die_before_the_release(self) -> None:
-        """The conductor has the Lease, and dies."""
-
-        def die(*_: Any) -> None:
-            self.management.dead = True
-            raise management.Killed
-
-        with (
-            mock.patch.object(rows, "fresh", die),
-            testtools.ExpectedException(management.Killed),
-        ):
-            self.create()
-        self.management.recover()
+    def test_the_lease_of_a_create_that_died_goes_if_its_own(self) -> None:
+        """It died before its release; then one of another cluster."""
+        for uuid, left in (("", {}), ("other", {"Lease": [base.RELEASE]})):
+            with mock.patch.object(rows, "fresh", self.die), self.dies():
+                self.create()
+            self.assertEqual({"Lease": [base.RELEASE]}, self.remains())
+            if uuid:
+                labels = {"magnum.openstack.org/cluster-uuid": uuid}
+                change = {"metadata": {"labels": labels}}
+                lease = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
+                self.server.patch(*lease, change)
+            self.delete()
+            self.poll()
+            self.assertTrue(self.gone())
+            self.assertEqual(left, self.remains())
 
     def test_a_cluster_is_deleted_while_helm_is_pending(self) -> None:
         self.helm.outcomes = [helm.Outcome.REFUSED]
         self.create()
-        self.server.patch(
-            kinds.SECRET,
-            base.NAMESPACE,
-            f"sh.helm.release.v1.{base.RELEASE}.v1",
-            {"metadata": {"labels": {"status": "pending-install"}}},
-        )
+        self.relabel(1, status="pending-install")
         self.delete()
         self.poll()
-        self.assertTrue(self.gone())
-        self.assertEqual({}, self.remains())
+        self.assert_gone()
 
     def test_without_the_right_to_read_servers_it_warns_once(self) -> None:
         self.complete()
         self.delete()
-        self.management.fail(
-            responses.ForbiddenError("openstackservers: forbidden (403)"),
+        self.fails(
             kind=kinds.OPENSTACK_SERVER,
+            error=responses.ForbiddenError(
+                "openstackservers: forbidden (403)"
+            ),
         )
         for _ in range(3):
             self.poll()
-        self.assertIn(
-            "3 machines still to be deleted", self.row().status_reason
-        )
+        self.assertIn("3 machines still to be deleted", self.why())
         [line] = self.warnings()
         for phrase in (
             "OpenStackServers can't be read",
@@ -268,38 +243,12 @@ class DeleteTest(deleting.DeletionTestCase):
         ):
             self.assertIn(phrase, line)
 
-    def test_objects_that_helm_keeps_are_removed_without_an_owner(
-        self,
-    ) -> None:
+    def test_objects_that_helm_keeps_go_without_an_owner(self) -> None:
         self.create()
         self.delete()
         self.poll()
         self.poll()
-        self.assertTrue(self.gone())
-        self.assertEqual({}, self.remains())
-
-    def test_objects_of_another_cluster_stay(self) -> None:
-        self.complete()
-        other = {
-            "metadata": {
-                "name": "other-1-cloud-credentials",
-                "namespace": base.NAMESPACE,
-                "labels": {"magnum.openstack.org/cluster-uuid": "other"},
-            }
-        }
-        self.server.create(kinds.SECRET, other)
-        self.delete()
-        self.finish()
-        self.assertEqual(
-            {"Secret": ["other-1-cloud-credentials"]}, self.remains()
-        )
-
-
-def openstack_credentials() -> Any:
-    """URLs of application credentials."""
-    return re.compile(
-        f"{openstack.IDENTITY}/users/[^/]+/application_credentials/"
-    )
+        self.assert_gone()
 
 
 class HalfMadeTest(base.FlowTestCase):
@@ -313,4 +262,206 @@ class HalfMadeTest(base.FlowTestCase):
         self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
         self.delete()
         self.poll()
-        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.assertTrue(self.gone())
+
+
+class HinderedDeleteTest(deleting.DeletionTestCase):
+    def test_a_deletion_waits_for_the_management_cluster(self) -> None:
+        self.complete()
+        self.management.unreachable()
+        self.delete()
+        seen = len(self.warnings())
+        self.poll()
+        self.assertEqual(1, len(self.warnings()) - seen, self.warnings())
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        reason = self.why()
+        self.assertIn("deletion waits", reason)
+        self.assertIn("does not answer", reason)
+        self.assertEqual(1, len(self.openstack.credentials))
+        self.management.recover()
+        self.poll()
+        self.finish()
+        self.assertEqual({}, self.remains())
+
+    def test_each_step_that_fails_is_taken_again(self) -> None:
+        self.complete()
+        self.delete()
+        self.capi.finish()
+        for verb, kind in (
+            ("get", kinds.NAMESPACE),
+            ("get", kinds.CLUSTER),
+            ("list", kinds.SECRET),
+            ("list", kinds.OPENSTACK_MACHINE_TEMPLATE),
+            ("get", kinds.SECRET),
+            ("delete", kinds.SECRET),
+            ("delete", kinds.LEASE),
+        ):
+            self.fails(verb, kind, times=1)
+            self.poll()
+            self.assertFalse(self.gone(), f"{verb} {kind.name}")
+            self.assertEqual("deletion waits: no answer", self.why())
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.remains())
+
+    def test_a_deletion_waits_for_a_refusing_keystone(self) -> None:
+        self.complete()
+        self.delete()
+        self.capi.finish()
+        self.openstack.refusals["DELETE"] = 403
+        self.poll()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertIn("role admin", self.why())
+        self.assertIn(base.CREDENTIALS, self.server.names(kinds.SECRET))
+        self.assertEqual(1, len(self.openstack.credentials))
+        self.openstack.refusals.clear()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.openstack.credentials)
+        self.created()
+        self.delete()
+        self.capi.finish()
+        self.openstack.stop("http://keystone.test")
+        self.poll()
+        self.assertEqual(
+            "deletion waits: Keystone: no answer (ConnectTimeout)", self.why()
+        )
+        self.assertIn(base.CREDENTIALS, self.server.names(kinds.SECRET))
+
+    def test_a_credential_that_is_gone_counts_as_deleted(self) -> None:
+        self.complete()
+        self.openstack.credentials.clear()
+        self.delete()
+        self.finish()
+        self.created()
+        self.openstack.refusals.update({"GET": 404, "DELETE": 404})
+        self.delete()
+        self.finish()
+
+    def test_a_deletion_tries_an_unreachable_helm_again(self) -> None:
+        self.complete()
+        self.helm.outcomes = [helm.Outcome.UNREACHABLE] * 2
+        self.delete()
+        self.poll()
+        self.assertIn("helm uninstall", self.why())
+        self.poll()
+        self.assertEqual(
+            [], self.server.list(kinds.SECRET, base.NAMESPACE, "owner=helm")
+        )
+        self.finish()
+
+    def test_a_deletion_waits_for_another_conductor_at_work(self) -> None:
+        self.complete()
+        self.hold("other")
+        self.delete()
+        self.poll()
+        self.assertEqual([], self.helm.uninstalls)
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.poll_after(31)
+        self.finish()
+        self.assertEqual({}, self.remains())
+
+
+class LateDeleteTest(deleting.DeletionTestCase):
+    """A poll that began before another conductor's ended the deletion."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.created()
+        self.delete()
+        self.capi.finish()
+
+    def made(self) -> list[str]:
+        """Objects that were made since the last look."""
+        found = [
+            f"{each.kind} {each.name}"
+            for each in self.management.requests
+            if each.verb in ("create", "apply")
+        ]
+        self.management.requests.clear()
+        return found
+
+    def test_a_late_poll_finds_no_row_and_sends_nothing(self) -> None:
+        late = self.row()
+        self.poll()
+        self.management.requests.clear()
+        self.assertEqual("", delete.step(self.new_operation(late)))
+        self.assertEqual([], self.management.requests)
+
+    def test_a_late_poll_makes_no_lease(self) -> None:
+        ascertain = identity.verify
+
+        def slow(*given: Any) -> bool:
+            found = ascertain(*given)
+            with mock.patch.object(identity, "verify", ascertain):
+                self.poll()
+            self.made()
+            return found
+
+        with mock.patch.object(identity, "verify", slow):
+            self.poll()
+        self.assertEqual([], self.made())
+        self.assertTrue(self.gone())
+        self.assertEqual([], self.warnings())
+
+    def test_a_late_poll_removes_no_row_again(self) -> None:
+        late = self.row()
+        step = delete.step
+
+        def quicker(*given: Any) -> Any:
+            self.poll_of(step)
+            return step(*given)
+
+        with mock.patch.object(delete, "step", quicker):
+            self.driver.update_cluster_status(self.admin, late)
+        self.assertEqual("DELETE_IN_PROGRESS", late.status)
+
+    def test_an_error_of_a_late_poll_needs_no_row(self) -> None:
+        def fail(*_: Any) -> str:
+            self.poll_of(step)
+            raise errors.ManagementUnreachable("no answer")
+
+        step = delete.step
+        late = self.row()
+        with mock.patch.object(delete, "step", fail):
+            self.driver.update_cluster_status(self.admin, late)
+        self.assertTrue(self.gone())
+
+    def test_a_poll_makes_no_lease_before_the_row_goes(self) -> None:
+        row = self.row()
+        self.assertEqual("", delete.step(self.new_operation(row)))
+        self.assertEqual({}, self.remains())
+        self.made()
+        self.assertEqual("", delete.step(self.new_operation(row)))
+        self.assertEqual([], self.made())
+        self.poll()
+        self.assertTrue(self.gone())
+
+    def test_a_late_health_poll_does_nothing(self) -> None:
+        late = self.row()
+        self.poll()
+        poll_status.resume_deletion(self.new_operation(late))
+        self.assertEqual({}, self.remains())
+
+    def poll_of(self, step: Any) -> None:
+        with mock.patch.object(delete, "step", step):
+            self.poll()
+
+
+class LateUpdateTest(deleting.DeletionTestCase):
+    """A request or poll that took the Lease when the cluster was gone."""
+
+    def test_a_late_update_or_poll_writes_nothing(self) -> None:
+        self.created()
+        requests: tuple[Callable[[], None], ...] = (
+            lambda: self.resize(3),
+            self.poll,
+            lambda: self.change("default-worker", max_node_count=5),
+        )
+        for late in requests:
+            self.server.delete(kinds.LEASE, base.NAMESPACE, base.RELEASE)
+            # What the row is before, each time it is read.
+            with mock.patch.object(rows, "fresh") as fresh:
+                fresh.side_effect = (self.row(), None)
+                late()
+            self.assertEqual([], self.server.names(kinds.LEASE))

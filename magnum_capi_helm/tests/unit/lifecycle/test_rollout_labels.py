@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labels of a living cluster that the operator changes for its user."""
+"""Labels of a living cluster that the operator changes, and hibernation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pathlib
 from typing import Any
 
 from keystoneauth1.identity import v3
-from magnum.common import exception
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
@@ -22,8 +21,10 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
+from magnum_capi_helm.tests.unit.lifecycle import test_autoscaler_counts
 
 _TABLE = (
     pathlib.Path(__file__).parents[4]
@@ -47,26 +48,15 @@ _IN_PLACE = (
     ),
     ("cert_manager_enabled", "true", "addons.certManager.enabled", True),
     ("metrics_server_enabled", "false", "addons.metricsServer.enabled", False),
-    ("monitoring_enabled", "true", "addons.monitoring.enabled", True),
     (
         "csi_cinder_allow_volume_expansion",
         "false",
         "addons.openstack.csiCinder.defaultStorageClass.allowVolumeExpansion",
         False,
     ),
-    (
-        "certificates_expiry_days",
-        "60",
-        "controlPlane.certificatesExpiryDays",
-        60,
-    ),
-    (
-        "node_drain_timeout",
-        "10m",
-        "controlPlane.nodeDrainTimeout",
-        "10m",
-    ),
+    ("node_drain_timeout", "10m", "controlPlane.nodeDrainTimeout", "10m"),
 )
+_ON = {"cert_manager_enabled": "true"}
 
 
 class LabelsTest(rolling.RolloutTestCase):
@@ -78,13 +68,24 @@ class LabelsTest(rolling.RolloutTestCase):
         self.as_project = isinstance(session.auth, v3.ApplicationCredential)
         return super().catalogue(session)
 
-    def test_names_are_those_of_the_clusters_project(self) -> None:
-        """Magnum's user would see networks of other projects."""
-        self.rolled_out(labels={"cert_manager_enabled": "true"})
+    def test_a_label_comes_and_goes(self) -> None:
+        """Names are those of the project; Magnum's user would see others."""
+        before = self.told()
+        self.rolled_out(labels=_ON)
         self.assertTrue(self.as_project)
+        # The second time there is nothing to do.
+        self.assertEqual(rollout.Plan(rolling.OLD), self.look(labels=_ON))
         self.openstack.credentials.clear()
+        # Without a value it is the template's again.
         self.rolled_out(labels={"cert_manager_enabled": None})
         self.assertFalse(self.as_project)
+        self.assertEqual(before, self.told())
+        self.assertEqual({}, self.kept().labels)
+        self.rolled_out(labels=_ON)
+        # It outlives an upgrade.
+        self.upgrade(self.row().cluster_template)
+        addons = self.told()["addons"]
+        self.assertIs(True, addons["certManager"]["enabled"])
 
     def test_a_label_changes_one_value_and_no_machine(self) -> None:
         for name, text, path, value in _IN_PLACE:
@@ -103,24 +104,6 @@ class LabelsTest(rolling.RolloutTestCase):
         spec["maxUnhealthy"] = "20%"
         self.assertEqual(before, self.told())
         self.assertEqual(rolling.OLD, self.helm.upgrades[-1].chart_version)
-
-    def test_the_second_time_there_is_nothing_to_do(self) -> None:
-        order = {"labels": {"cert_manager_enabled": "true"}}
-        self.rolled_out(**order)
-        self.assertEqual(rollout.Plan(rolling.OLD), self.look(**order))
-
-    def test_without_a_value_it_is_the_templates_again(self) -> None:
-        before = self.told()
-        self.rolled_out(labels={"cert_manager_enabled": "true"})
-        self.rolled_out(labels={"cert_manager_enabled": None})
-        self.assertEqual(before, self.told())
-        self.assertEqual({}, self.kept().labels)
-
-    def test_a_label_outlives_an_upgrade(self) -> None:
-        self.rolled_out(labels={"cert_manager_enabled": "true"})
-        self.upgrade(self.row().cluster_template)
-        addons = self.told()["addons"]
-        self.assertIs(True, addons["certManager"]["enabled"])
 
     def test_machines_are_replaced_only_when_that_is_ordered(self) -> None:
         order = {"node_taints": "slow:NoExecute"}
@@ -144,11 +127,7 @@ class LabelsTest(rolling.RolloutTestCase):
             ("oidc_client_id", "me", "oidc_issuer_url"),
             ("pods_cidr", "10.0.0.0/8", "can't be changed on a living"),
             ("kube_tag", "v1.35.1", "alone: upgrade the cluster to"),
-            (
-                "capi_helm_chart_version",
-                "0.27.0",
-                "can't be changed on a living",
-            ),
+            ("capi_helm_chart_version", "0.27.0", "can't be changed on a"),
         ):
             self.assertIn(why, self.no(labels={name: text}), name)
 
@@ -166,9 +145,7 @@ class RenewalTest(rolling.RolloutTestCase):
     def days(self) -> object:
         """The field of the live KubeadmControlPlane."""
         name = names.control_plane(base.RELEASE)
-        live = self.server.get(kinds.CONTROL_PLANE, base.NAMESPACE, name)
-        assert live is not None
-        spec = live["spec"]
+        spec = self.live(kinds.CONTROL_PLANE, name)["spec"]
         rollout = spec.get("rollout", {"before": spec.get("rolloutBefore")})
         return paths.value_at(rollout, "before.certificatesExpiryDays")
 
@@ -192,9 +169,8 @@ class RenewalTest(rolling.RolloutTestCase):
         soon += datetime.timedelta(days=50)
         status = {"certificatesExpiryDate": f"{soon:%Y-%m-%dT%H:%M:%SZ}"}
         name = view.name_of(machine)
-        self.server.patch(
-            kinds.MACHINE, base.NAMESPACE, name, {"status": status}
-        )
+        change = {"status": status}
+        self.edit(kinds.MACHINE, name, change)
         order = {"labels": {"certificates_expiry_days": "60"}}
         self.assertEqual(
             "Cluster API would replace machines at once, whose certificates "
@@ -217,10 +193,8 @@ class RenewalTest(rolling.RolloutTestCase):
         conf.CONF.clear_override(name, group)
         self.rolled_out(labels={name: None})
         self.assertIsNone(self.days())
-
-    def test_an_upgrade_brings_the_default(self) -> None:
-        group = conf.labels_group.name
-        conf.CONF.set_override("certificates_expiry_days", 60, group)
+        # An upgrade brings the default without it.
+        conf.CONF.set_override(name, 60, group)
         self.upgrade(self.row().cluster_template)
         self.settle()
         self.assertEqual(60, self.days())
@@ -233,12 +207,7 @@ class AutoscalerTest(rolling.RolloutTestCase):
         self.rolled_out(labels={"max_node_count": "7"})
         [group] = self.told()["nodeGroups"]
         self.assertEqual(7, group["machineCountMax"])
-        self.server.patch(
-            kinds.MACHINE_DEPLOYMENT,
-            base.NAMESPACE,
-            names.machine_deployment(base.RELEASE, "default-worker"),
-            {"spec": {"replicas": 4}},
-        )
+        self.scale(4)
         self.settle()
         self.rolled_out(
             labels={"auto_scaling_enabled": None, "max_node_count": None}
@@ -256,12 +225,8 @@ class AutoscalerTest(rolling.RolloutTestCase):
         self.health_poll()
         self.assertEqual(4, self.replicas())
         self.assertEqual(4, self.groups()["default-worker"].node_count)
-        self.assertRaisesRegex(
-            exception.InvalidParameterValue,
-            "node_count=9: the autoscaler keeps nodegroup",
-            self.resize,
-            9,
-        )
+        text = self.error_of(self.resize, 9)
+        self.assertIn("node_count=9: the autoscaler keeps nodegroup", text)
 
 
 class DeletedTest(rolling.RolloutTestCase):
@@ -278,11 +243,6 @@ class DeletedTest(rolling.RolloutTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.deleted = True
-
-    def test_labels_change_as_before(self) -> None:
-        for name, text, path, value in _IN_PLACE:
-            self.rolled_out(labels={name: text})
-            self.assertEqual(value, paths.value_at(self.told(), path), name)
 
     def test_the_autoscaler_fits_the_version_and_knows_no_sizes(self) -> None:
         on = {"auto_scaling_enabled": "true", "max_node_count": "5"}
@@ -311,3 +271,94 @@ class FixedTest(rolling.RolloutTestCase):
             {name for name, change in table.items() if change == "fixed"},
             fixed - {"kube_tag", "server_group_policies"},
         )
+
+
+class HibernationTestCase(base.NodegroupTestCase):
+    """A complete cluster with three workers."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.resize(3)
+        self.assert_updated()
+
+    def order(self, *, hibernated: bool) -> str:
+        """Hibernate or wake the cluster, as the command does."""
+        order = rollout.Order(hibernated=hibernated)
+        return rollout.apply(self.new_operation(), order)
+
+    def hibernate(self) -> None:
+        self.assertEqual("", self.order(hibernated=True))
+        self.assert_updated()
+
+    def wake(self) -> None:
+        self.assertEqual("", self.order(hibernated=False))
+        self.assert_updated()
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return the worker count of the row and live, and all machines."""
+        row = self.groups()["default-worker"]
+        machines = self.server.list(kinds.MACHINE, base.NAMESPACE)
+        return row.node_count, self.replicas(), len(machines)
+
+
+class WorkersTest(HibernationTestCase):
+    def test_workers_go_and_come_back(self) -> None:
+        self.assertEqual((3, 3, 4), self.counts())
+        self.assertNotIn("hibernated", self.health_poll().health_status_reason)
+        self.hibernate()
+        self.assertEqual((3, 0, 1), self.counts())
+        found = self.health_poll()
+        self.assertEqual("HEALTHY", found.health_status)
+        self.assertEqual(
+            "workers are away until the operator wakes it",
+            found.health_status_reason["hibernated"],
+        )
+        # A second order changes nothing.
+        runs = len(self.helm.upgrades)
+        self.assertEqual("", self.order(hibernated=True))
+        self.assertEqual(runs, len(self.helm.upgrades))
+        self.wake()
+        self.assertEqual((3, 3, 4), self.counts())
+
+    def test_changes_count_when_the_cluster_wakes(self) -> None:
+        self.hibernate()
+        template = self.row().cluster_template
+        group = self.groups()["default-worker"]
+        args = (self.context, self.row(), template, 1, group)
+        text = self.error_of(self.handler.cluster_upgrade, *args)
+        self.assertIn("cluster is hibernated", text)
+        self.resize(2)
+        self.assert_updated()
+        self.assertEqual((2, 0, 1), self.counts())
+        self.add("gpu", node_count=2)
+        self.assert_updated()
+        self.assertEqual(0, self.replicas("gpu"))
+        self.wake()
+        self.assertEqual((2, 2, 5), self.counts())
+        self.assertEqual(2, self.replicas("gpu"))
+
+    def test_a_conductor_that_dies_hibernates_no_half(self) -> None:
+        self.helm.outcomes = [helm.Outcome.UNREACHABLE]
+        self.assertNotEqual("", self.order(hibernated=True))
+        self.poll()
+        self.assert_updated()
+        self.assertEqual((3, 0, 1), self.counts())
+
+
+class AutoscaledTest(HibernationTestCase):
+    """The autoscaler owns the count of default-worker."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        self.complete(labels=dict(test_autoscaler_counts.SCALED))
+        self.scale(4)
+        self.capi.settle()
+        self.health_poll()
+
+    def test_the_count_before_is_the_count_after(self) -> None:
+        self.assertEqual((4, 4, 5), self.counts())
+        self.hibernate()
+        self.health_poll()
+        self.assertEqual((4, 0, 1), self.counts())
+        self.wake()
+        self.assertEqual((4, 4, 5), self.counts())

@@ -6,40 +6,69 @@ from __future__ import annotations
 
 import collections
 from typing import Any
+from unittest import mock
 
 import fixtures
+from magnum import objects
 import sqlalchemy
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.config import conf
+from magnum_capi_helm.chart import upgrade_steps
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.fakes import helm as fake_helm
+from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
+from magnum_capi_helm.tests.unit.operations import (
+    test_template_guard_builds as builds,
+)
+
+_OLD = {"control-plane": upgrading.OLD, "default-worker": upgrading.OLD}
+#: Of the control plane alone, and of both.
+_ALONE = {"control-plane": upgrading.NEW, "default-worker": upgrading.OLD}
+_BOTH = {"control-plane": upgrading.NEW, "default-worker": upgrading.NEW}
 
 
 class WholeTest(upgrading.UpgradeTestCase):
     """``coe cluster upgrade``, with no nodegroup named."""
 
     def test_image_version_and_template_reach_cluster_and_rows(self) -> None:
-        new = self.template(image_id="ubuntu-1.35")
+        before = self.row().as_dict()
+        new = self.template(
+            image_id="ubuntu-1.35", flavor_id="m1.large", labels={"a": "b"}
+        )
+        self.management.requests.clear()
         self.upgrade(new)
-        self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
-        self.assertEqual(
-            {"control-plane": upgrading.NEW, "default-worker": upgrading.OLD},
-            self.machines(),
-        )
-        self.assertEqual(new.uuid, self.row().cluster_template_id)
-        self.assertEqual(
-            {"ubuntu-1.35"},
-            {each.image_id for each in self.groups().values()},
-        )
+        tried = {
+            each.kind
+            for each in self.management.requests
+            if each.verb == "dry-run"
+        }
+        changed = {
+            kinds.CONTROL_PLANE.name,
+            kinds.MACHINE_DEPLOYMENT.name,
+            kinds.OPENSTACK_MACHINE_TEMPLATE.name,
+        }
+        self.assertLessEqual(changed, tried)
+        for _ in range(2):
+            # A former status does not complete it.
+            self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
+            self.poll()
+        self.assertEqual(_ALONE, self.machines())
+        images = {each.image_id for each in self.groups().values()}
+        self.assertEqual({"ubuntu-1.35"}, images)
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
+        self.assertEqual(_BOTH, self.machines())
+        after = self.row().as_dict()
+        self.assertEqual("v1.35.1", after["coe_version"])
+        self.assertEqual(new.uuid, after["cluster_template_id"])
+        # Fields that clients set stay.
         self.assertEqual(
-            {"control-plane": upgrading.NEW, "default-worker": upgrading.NEW},
-            self.machines(),
+            {"cluster_template_id", "coe_version", "status", "updated_at"},
+            {key for key in after if after[key] != before[key]},
         )
-        self.assertEqual("v1.35.1", self.row().coe_version)
 
     def test_requests_and_statements_of_an_upgrade_in_two_steps(self) -> None:
         new = self.template(image_id="ubuntu-1.35")
@@ -63,121 +92,56 @@ class WholeTest(upgrading.UpgradeTestCase):
 
     def test_a_poll_that_has_the_lease_is_waited_for(self) -> None:
         runtime.get().lease_wait = 60.0
-        lease = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
-        held = {"holderIdentity": "other", "renewTime": "now"}
-        self.server.patch(*lease, {"spec": held})
-
-        def sleep(_: float) -> None:
-            self.server.patch(*lease, {"spec": {"holderIdentity": ""}})
-
-        self.useFixture(fixtures.MockPatch("time.sleep", sleep))
+        self.hold("other")
+        self.useFixture(
+            fixtures.MockPatch("time.sleep", lambda _: self.hold())
+        )
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
 
-    def test_an_upgrade_is_not_complete_by_a_former_status(self) -> None:
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
-        for _ in range(2):
-            self.poll()
-            self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
-
-    def test_fields_that_clients_set_stay(self) -> None:
-        before = self.row().as_dict()
-        self.upgrade(
-            self.template(
-                image_id="ubuntu-1.35", flavor_id="m1.large", labels={"a": "b"}
-            )
-        )
-        self.settle()
-        after = self.row().as_dict()
-        changed = {key for key in after if after[key] != before[key]}
-        self.assertEqual(
-            {
-                "cluster_template_id",
-                "coe_version",
-                "status",
-                "updated_at",
-            },
-            changed,
-        )
-
-    def test_a_group_with_an_image_of_its_own_keeps_it(self) -> None:
-        self.add("mine", image_id="ubuntu-1.34.3")
+    def test_a_group_with_an_image_or_flavor_of_its_own_keeps_it(self) -> None:
+        self.add("mine", image_id="ubuntu-1.34.3", flavor_id="own")
         self.add("theirs")
         self.settle()
+        policies = {"server_group_policies": "soft-anti-affinity"}
         # 1.34.3 does not follow the template; what does, moves.
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        new = {"image_id": "ubuntu-1.35", "flavor_id": "m1.large"}
+        new["master_flavor_id"] = "m1.medium"
+        self.upgrade(self.template(**new, labels=policies))
         self.settle()
-        self.assertEqual(
-            {
-                "control-plane": upgrading.NEW,
-                "default-worker": upgrading.NEW,
-                "mine": ("1.34.3", "i-1.34.3"),
-                "theirs": upgrading.NEW,
-            },
-            self.machines(),
-        )
+        own = ("1.34.3", "i-1.34.3")
+        expected = {**_BOTH, "mine": own, "theirs": upgrading.NEW}
+        self.assertEqual(expected, self.machines())
         self.assertEqual("ubuntu-1.34.3", self.groups()["mine"].image_id)
         self.assertEqual({"UPDATE_COMPLETE"}, self.upgraded_statuses())
-
-    def test_machines_get_the_server_groups_of_the_template(self) -> None:
-        policies = {"server_group_policies": "soft-anti-affinity"}
-        self.upgrade(self.template(image_id="ubuntu-1.35", labels=policies))
-        self.settle()
-        ids = set(self.openstack.server_groups.groups)
-        values = self.helm.upgrades[-1].values
-        machines = (values["controlPlane"], *values["nodeGroups"])
-        self.assertEqual(2, len(ids))
-        self.assertEqual(ids, {each["serverGroupId"] for each in machines})
-
-    def test_an_inherited_flavor_follows_the_template(self) -> None:
-        self.add("mine", flavor_id="own")
-        self.settle()
-        self.upgrade(
-            self.template(flavor_id="m1.large", master_flavor_id="m1.medium")
-        )
         told = self.helm.upgrades[-1].values
+        machines = (told["controlPlane"], *told["nodeGroups"])
         self.assertEqual(
-            {
-                "control-plane": "m1.medium",
-                "default-worker": "m1.large",
-                "mine": "own",
-            },
-            {
-                "control-plane": told["controlPlane"]["machineFlavor"],
-                **{
-                    each["name"]: each["machineFlavor"]
-                    for each in told["nodeGroups"]
-                },
-            },
+            ["m1.medium", "m1.large", "own", "m1.large"],
+            [each["machineFlavor"] for each in machines],
         )
         self.assertEqual("m1.large", self.groups()["default-worker"].flavor_id)
+        # All others have server groups of the template.
+        ids = set(self.openstack.server_groups.groups)
+        self.assertEqual(3, len(ids))
+        found = {each.get("serverGroupId") for each in machines}
+        self.assertEqual({*ids, None}, found)
 
-    def test_the_same_template_again_is_applied_and_ends(self) -> None:
-        self.upgrade(self.row().cluster_template)
+    def test_upgrades_follow_each_other_and_counts_stay(self) -> None:
+        self.resize(5)
         self.settle()
-        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
-        self.assertEqual(
-            {"control-plane": upgrading.OLD, "default-worker": upgrading.OLD},
-            self.machines(),
-        )
-
-    def test_another_upgrade_may_follow(self) -> None:
+        self.upgrade(self.row().cluster_template)
+        self.assert_updated()
+        self.assertEqual(_OLD, self.machines())
         for image in ("ubuntu-1.35", "ubuntu-1.36"):
             self.upgrade(self.template(image_id=image))
             self.settle()
             self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
         self.assertEqual("v1.36.0", self.row().coe_version)
-
-    def test_counts_stay(self) -> None:
-        self.resize(5)
-        self.settle()
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.assertEqual(5, self.replicas())
 
     def test_a_chart_that_the_template_names_is_taken(self) -> None:
-        conf.CONF.set_override(
-            "default_helm_chart_version", "0.26.1", "capi_helm"
-        )
+        self.set_option(default_helm_chart_version="0.26.1")
         labels = {"capi_helm_chart_version": "0.27.0"}
         for given, chart in (({}, "0.27.0"), (labels, "0.27.0")):
             self.upgrade(self.template(labels=given))
@@ -188,25 +152,15 @@ class WholeTest(upgrading.UpgradeTestCase):
 class GroupTest(upgrading.UpgradeTestCase):
     """One nodegroup, to the template that the cluster has by now."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def test_the_named_nodegroup_alone_is_upgraded(self) -> None:
         self.add("mine", image_id="ubuntu-1.34.3", flavor_id="own")
         self.settle()
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.settle()
-
-    def test_the_named_nodegroup_alone_is_upgraded(self) -> None:
         before = self.helm.upgrades[-1].values
         self.upgrade(self.row().cluster_template, nodegroup="mine")
         after = self.helm.upgrades[-1].values
-        self.assertEqual(
-            {
-                "control-plane": upgrading.NEW,
-                "default-worker": upgrading.NEW,
-                "mine": upgrading.NEW,
-            },
-            self.machines(),
-        )
+        self.assertEqual({**_BOTH, "mine": upgrading.NEW}, self.machines())
         self.assertEqual(before["controlPlane"], after["controlPlane"])
         self.assertEqual(before["nodeGroups"][0], after["nodeGroups"][0])
         self.assertEqual("own", after["nodeGroups"][1]["machineFlavor"])
@@ -214,40 +168,26 @@ class GroupTest(upgrading.UpgradeTestCase):
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.groups()["mine"].status)
 
-    def test_a_new_group_has_the_new_version(self) -> None:
-        self.add("later", image_id=self.row().cluster_template.image_id)
-        self.settle()
-        self.assertEqual(upgrading.NEW, self.machines()["later"])
-
 
 class BatchTest(upgrading.UpgradeTestCase):
     """``--max-batch-size``."""
 
-    def strategies(self) -> list[object]:
-        """How each group was told to roll."""
-        return [each.get("rolloutStrategy") for each in self.node_groups()]
-
-    def test_more_than_one_is_how_many_workers_roll_at_once(self) -> None:
+    def test_as_many_workers_roll_at_once_by_default_one(self) -> None:
         self.resize(3)
         self.settle()
         self.add("one")
         self.settle()
-        self.upgrade(self.template(image_id="ubuntu-1.35"), batch=2)
-        self.settle()
         rolling = {"rollingUpdate": {"maxUnavailable": 2}}
-        # Never more than a group has.
-        self.assertEqual([rolling, None], self.strategies())
-
-    def test_the_next_upgrade_is_back_at_one(self) -> None:
-        self.upgrade(self.template(image_id="ubuntu-1.35"), batch=2)
-        self.settle()
-        self.upgrade(self.template(image_id="ubuntu-1.36"))
-        self.settle()
-        self.assertEqual([None], self.strategies())
-
-    def test_none_is_one(self) -> None:
-        self.upgrade(self.template(image_id="ubuntu-1.35"), batch=None)
-        self.assertEqual([None], self.strategies())
+        for image, batch, expected in (
+            # Never more than a group has.
+            ("ubuntu-1.34.3", 2, [rolling, None]),
+            ("ubuntu-1.35", 1, [None, None]),
+            ("ubuntu-1.36", None, [None, None]),
+        ):
+            self.upgrade(self.template(image_id=image), batch=batch)
+            self.settle()
+            found = [e.get("rolloutStrategy") for e in self.node_groups()]
+            self.assertEqual(expected, found)
 
 
 class FrozenTest(upgrading.UpgradeTestCase):
@@ -281,19 +221,249 @@ class FrozenTest(upgrading.UpgradeTestCase):
             ["8.8.8.8"], networking["internalNetwork"]["dnsNameservers"]
         )
 
-    def test_each_changed_object_is_tried(self) -> None:
-        self.management.requests.clear()
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
-        tried = {
-            each.kind
-            for each in self.management.requests
-            if each.verb == "dry-run"
-        }
-        self.assertLessEqual(
-            {
-                kinds.CONTROL_PLANE.name,
-                kinds.MACHINE_DEPLOYMENT.name,
-                kinds.OPENSTACK_MACHINE_TEMPLATE.name,
-            },
-            tried,
+
+class AloneTest(upgrading.UpgradeTestCase):
+    """``coe cluster upgrade --nodegroup default-master``."""
+
+    def alone(self) -> None:
+        """The control plane gets the new version, and all comes up."""
+        new = self.template(image_id="ubuntu-1.35")
+        self.upgrade(new, nodegroup="default-master")
+        self.settle()
+
+    def test_workers_and_their_row_stay(self) -> None:
+        self.alone()
+        self.assertEqual(_ALONE, self.machines())
+        row = self.row()
+        self.assertEqual("UPDATE_COMPLETE", row.status)
+        self.assertEqual("v1.35.1", row.coe_version)
+        self.assertEqual("ubuntu-1.35", row.cluster_template.image_id)
+        self.assertEqual(
+            {"default-master": "ubuntu-1.35", "default-worker": "ubuntu-1.34"},
+            {each.name: each.image_id for each in self.groups().values()},
         )
+        self.assertNotIn(upgrade_steps.Upgrade.KEY, self.intent_keys())
+        # A new group has the version of the control plane.
+        self.add("later", image_id=row.cluster_template.image_id)
+        self.assertEqual(upgrading.NEW, self.machines()["later"])
+
+    def test_the_plain_request_replaces_the_workers_alone(self) -> None:
+        self.add("theirs")
+        self.add("mine", image_id="ubuntu-1.34.3")
+        self.settle()
+        self.alone()
+        told, before = len(self.helm.upgrades), self.helm.upgrades[-1].values
+        self.upgrade(self.row().cluster_template)
+        self.settle()
+        own = ("1.34.3", "i-1.34.3")
+        expected = {**_BOTH, "theirs": upgrading.NEW, "mine": own}
+        self.assertEqual(expected, self.machines())
+        self.assertEqual(told + 1, len(self.helm.upgrades))
+        after = self.helm.upgrades[-1].values
+        self.assertEqual(before["controlPlane"], after["controlPlane"])
+        self.assertEqual({"UPDATE_COMPLETE"}, self.upgraded_statuses())
+
+    def refused_alone(self, **fields: Any) -> str:
+        new = self.template(**{"image_id": "ubuntu-1.35", **fields})
+        return self.refused(new, nodegroup="default-master")
+
+    def test_requests_that_the_workers_do_not_fit_are_refused(self) -> None:
+        with fixtures.MockPatchObject(nodes, "SKEW", 0):
+            self.assertEqual(
+                "upgrade or delete the nodegroup that keeps its image first: "
+                "a control plane works with nodes of its own minor version "
+                "of Kubernetes or up to 0 older ones. Nodegroup "
+                "'default-worker' has v1.34.2, and the control plane gets "
+                "v1.35.1",
+                self.refused_alone(),
+            )
+        self.assertEqual(
+            "flavor_id: choose a template with the flavor of the cluster's "
+            "template, or upgrade the whole cluster, without --nodegroup. It "
+            "is 'm1.large', and the cluster's template has 'm1.medium'",
+            self.refused_alone(flavor_id="m1.large"),
+        )
+        builds.put_build(self.helm, builds.PATCHED)
+        self.assertEqual(
+            "nodegroup: upgrade the whole cluster, without --nodegroup, since "
+            "chart, labels or options change the machines of workers as well. "
+            "They are those of default-worker",
+            self.refused_alone(),
+        )
+
+
+class LabelsTest(upgrading.UpgradeTestCase):
+    """Labels that came from the old template, and those of the user."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        old = {
+            "kube_tag": "v1.34.2",
+            "boot_volume_size": "20",
+            "api_server_log_level": "3",
+            "audit_log_enabled": "true",
+        }
+        own = {**old, "api_server_log_level": "7"}
+        self.complete(template={"labels": old}, labels=own)
+
+    def test_inherited_ones_follow_the_template_own_ones_stay(self) -> None:
+        # The second template has what the first one had: a comparison with
+        # the present template would take the user's for inherited.
+        for level in ("7", "4"):
+            labels = {"boot_volume_size": "30", "api_server_log_level": level}
+            new = self.template(image_id="ubuntu-1.35", labels=labels)
+            self.upgrade(new)
+            self.settle()
+        self.assertEqual(upgrading.NEW, self.machines()["control-plane"])
+        told = self.helm.upgrades[-1].values
+        self.assertEqual(7, told["apiServer"].get("logLevel"))
+        # Magnum copies the cluster's labels, which are those of before.
+        copied = self.row().labels
+        own = {**copied, "boot_volume_size": "40"}
+        self.add("copy", image_id="ubuntu-1.35", labels=copied)
+        self.add("own", image_id="ubuntu-1.35", labels=own)
+        sizes = {
+            each["name"]: each["machineRootVolume"]["diskSize"]
+            for each in self.node_groups()
+        }
+        self.assertEqual({"default-worker": 30, "copy": 30, "own": 40}, sizes)
+
+
+class IdleLabelsTest(upgrading.UpgradeTestCase):
+    def test_idle_labels_are_a_fault_of_the_new_template_alone(self) -> None:
+        """1.4.0 took volume types without a volume; nobody can change them."""
+        idle = ("boot_volume_type", "etcd_volume_type")
+        for name in idle:
+            new = self.template(image_id="ubuntu-1.35", labels={name: "fast"})
+            self.assertIn(f"label {name}: ", self.refused(new))
+        self.save(labels=dict.fromkeys(idle, "fast"))
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
+
+
+class AutoscaledTest(upgrading.UpgradeTestCase):
+    """Bounds from labels that the template had, and four machines."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        self.labels = {
+            "auto_scaling_enabled": "true",
+            "min_node_count": "1",
+            "max_node_count": "5",
+        }
+        self.complete(template={"labels": self.labels}, labels=self.labels)
+        self.scale(4)
+
+    def upgraded(self, **bounds: str) -> tuple[int | None, ...]:
+        """Bounds and count that helm was told of in an upgrade."""
+        self.settle()
+        new = {**self.labels, **bounds}
+        self.upgrade(self.template(image_id="ubuntu-1.35", labels=new))
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
+        return self.bounds()
+
+    def bounds(self) -> tuple[int | None, ...]:
+        fields = ("machineCountMin", "machineCountMax", "machineCount")
+        return tuple(map(self.node_groups()[0].get, fields))
+
+    def test_bounds_follow_the_template_and_the_count_stays(self) -> None:
+        found = self.upgraded(min_node_count="3", max_node_count="9")
+        self.assertEqual((3, 9, None), found)
+        self.assertEqual(4, self.replicas())
+
+    def test_switched_off_the_machines_of_today_stay(self) -> None:
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
+        self.assertEqual(4, self.node_groups()[0]["machineCount"])
+        self.assertEqual(4, self.groups()["default-worker"].node_count)
+        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
+        # The row's labels still say that it autoscales.
+        self.resize(2)
+        self.assertEqual(2, self.replicas())
+
+    def test_a_changed_bound_outlives_an_upgrade(self) -> None:
+        self.change("default-worker", min_node_count=2)
+        self.assertEqual((2, 5, None), self.upgraded(min_node_count="3"))
+        self.change("default-worker", max_node_count=9)
+        self.settle()
+        # Nothing else is upgraded.
+        self.upgrade(self.row().cluster_template)
+        self.assertEqual((2, 9, None), self.bounds())
+
+    def test_an_upper_bound_that_the_autoscaler_uses(self) -> None:
+        self.change("default-worker", max_node_count=9)
+        self.scale(8)
+        self.assertEqual((3, 9, None), self.upgraded(min_node_count="3"))
+        self.assertEqual(8, self.replicas())
+
+    def test_a_group_that_was_taken_back(self) -> None:
+        self.resize(2)
+        self.settle()
+        self.change("default-worker", min_node_count=2, max_node_count=2)
+        self.assertEqual((None, None, 2), self.upgraded(min_node_count="3"))
+
+
+#: Where it dies, after how many such requests -> the version of all machines.
+_KILLS = (
+    ("replace", kinds.LEASE, 0, "1.34.2"),
+    ("dry-run", kinds.CONTROL_PLANE, 0, "1.34.2"),
+    ("patch", kinds.SECRET, 0, "1.34.2"),
+    ("patch", kinds.SECRET, 1, "1.35.1"),
+)
+
+
+class CrashTest(upgrading.UpgradeTestCase):
+    def rows_refuse(self) -> Any:
+        return mock.patch.object(
+            objects.NodeGroup, "save", side_effect=management.Killed
+        )
+
+    def assert_ends(self, new: Any, version: str) -> None:
+        for _ in range(3):
+            self.poll()
+            self.settle()
+        self.assertLessEqual(
+            self.statuses(), {"UPDATE_COMPLETE", "CREATE_COMPLETE"}
+        )
+        found = {each for each, _ in self.machines().values()}
+        self.assertEqual({version}, found)
+        moved = self.row().cluster_template_id == new.uuid
+        self.assertEqual(version != "1.34.2", moved)
+        images = {each.image_id for each in self.groups().values()}
+        self.assertEqual(1, len(images))
+        self.assertEqual(base.INTENT_KEYS, self.intent_keys())
+
+    def test_an_upgrade_killed_before_the_intent_does_not_happen(self) -> None:
+        """Once the intent is stored, it goes on."""
+        for verb, kind, after, version in _KILLS:
+            new = self.template(image_id="ubuntu-1.35")
+            with self.dies(verb, kind, after=after):
+                self.upgrade(new)
+            self.assert_ends(new, version)
+
+    def test_an_upgrade_killed_before_rows_or_helm_wrote_goes_on(self) -> None:
+        new = self.template(image_id="ubuntu-1.35")
+        with self.rows_refuse(), self.dies():
+            self.upgrade(new)
+        self.assert_ends(new, "1.35.1")
+        new = self.template(image_id="ubuntu-1.36")
+        self.helm.outcomes = [fake_helm.Outcome.KILLED]
+        with self.dies():
+            self.upgrade(new)
+        # Nobody works on the pending revision any more.
+        self.poll()
+        self.plane.clock.advance(400)
+        self.assert_ends(new, "1.36.0")
+
+    def test_labels_alone_are_applied_after_a_kill(self) -> None:
+        # Nothing that the rows show is different: the desired state says it.
+        new = self.template(labels={"api_server_log_level": "5"})
+        with self.rows_refuse(), self.dies():
+            self.upgrade(new)
+        self.poll()
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
+        told = self.helm.upgrades[-1].values
+        self.assertEqual(5, told["apiServer"]["logLevel"])

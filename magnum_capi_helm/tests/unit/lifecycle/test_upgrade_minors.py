@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Several minor versions of Kubernetes in one upgrade."""
+"""Several minor versions in one upgrade, and charts that rename values."""
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import fixtures
-from magnum.common import exception
 
 from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import paths
+from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import helm as fake_helm
-from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit import deployments
+from magnum_capi_helm.tests.unit.chart import renamed
 from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import rolling
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
-from magnum_capi_helm.tests.unit.operations import test_template_guard_builds
+from magnum_capi_helm.tests.unit.operations import (
+    test_template_guard_builds as builds,
+)
 
 WORKER = "default-worker"
 NEWEST = ("1.36.0", "i-1.36.0")
@@ -41,7 +45,6 @@ class MinorsTestCase(upgrading.UpgradeTestCase):
         return cloud
 
     def begin(self, nodegroup: str = WORKER, **fields: Any) -> None:
-        """Begin the upgrade to 1.36.0."""
         new = self.template(**{"image_id": "ubuntu-1.36", **fields})
         self.upgrade(new, nodegroup=nodegroup)
 
@@ -57,15 +60,8 @@ class MinorsTestCase(upgrading.UpgradeTestCase):
             if group in values.items_by_name(each)
         ]
 
-    def next(self) -> None:
-        """All machines come up, and a poll takes the next step."""
-        self.capi.settle()
-        self.poll()
-
 
 class MinorsTest(MinorsTestCase):
-    """Nothing disturbs the steps."""
-
     def test_workers_are_replaced_once_after_the_last_version(self) -> None:
         self.begin()
         for number, machines, text in (
@@ -79,21 +75,20 @@ class MinorsTest(MinorsTestCase):
             )
             self.assertEqual(expected, self.machines())
             reason = f"upgrade, step {number} of 3: {text}"
-            shown = str(self.row().status_reason)
+            shown = str(self.why())
             self.assertEqual(reason, shown[: len(reason)])
             self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
             images = {each.image_id for each in self.groups().values()}
             self.assertEqual({"ubuntu-1.36"}, images)
-            self.next()
+            self.capi.settle()
+            self.poll()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
         self.assertEqual("v1.36.0", self.row().coe_version)
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
         told = [values.generation(e.values) for e in self.helm.upgrades]
         self.assertEqual([0, 1, 2, 3], told)
 
-    def test_workers_that_would_be_too_old_are_replaced_on_the_way(
-        self,
-    ) -> None:
+    def test_workers_that_would_be_too_old_are_replaced_soon(self) -> None:
         self.useFixture(fixtures.MockPatchObject(nodes, "SKEW", 1))
         self.begin()
         self.settle()
@@ -108,8 +103,7 @@ class MinorsTest(MinorsTestCase):
 
     def test_workers_follow_a_control_plane_upgraded_alone(self) -> None:
         self.begin(nodegroup="default-master")
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
         self.upgrade(self.row().cluster_template)
         self.settle()
         expected = [
@@ -130,21 +124,19 @@ class MinorsTest(MinorsTestCase):
         flavors = [each["controlPlane"]["machineFlavor"] for each in runs]
         self.assertEqual(["m1.medium"] * 2 + ["m1.large"] * 2, flavors)
 
-    def test_values_that_replace_workers_as_well_come_in_one_step(
-        self,
-    ) -> None:
+    def test_values_that_replace_workers_too_are_one_step(self) -> None:
         self.begin(http_proxy="http://proxy.test:3128")
-        self.next()
+        self.capi.settle()
+        self.poll()
         text = "upgrade, step 2 of 2: control plane and workers to v1.36.0"
-        self.assertEqual(text, self.row().status_reason)
-        self.next()
+        self.assertEqual(text, self.why())
+        self.capi.settle()
+        self.poll()
         expected = [("1.35.1", "1.34.2"), ("1.36.0", "1.36.0")]
         self.assertEqual(expected, self.versions())
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
 
-    def test_groups_with_own_images_stay_and_deleted_ones_are_gone(
-        self,
-    ) -> None:
+    def test_groups_with_own_images_stay_deleted_ones_go(self) -> None:
         self.add("mine", image_id="ubuntu-1.34.3")
         self.add("gone")
         self.settle()
@@ -162,53 +154,33 @@ class MinorsTest(MinorsTestCase):
 
 
 class MeanwhileTest(MinorsTestCase):
-    """Users and accidents."""
-
     def setUp(self) -> None:
         super().setUp()
         self.begin()
 
-    def test_no_step_begins_beside_a_machine_of_an_older_version(
-        self,
-    ) -> None:
+    def test_no_step_begins_beside_a_machine_of_an_old_version(self) -> None:
         self.capi.settle()
         name = f"{base.RELEASE}-control-plane-m0"
         old = {"spec": {"version": "v1.34.2"}}
-        self.server.patch(kinds.MACHINE, base.NAMESPACE, name, old)
+        self.edit(kinds.MACHINE, name, old)
         self.poll()
         self.assertEqual([("1.35.1", "1.34.2")], self.versions())
         self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
 
-    def test_a_lost_worker_delays_no_step_of_the_control_plane(self) -> None:
-        for _ in range(2):
-            self.capi.fail_machine(WORKER)
-            self.poll()
-        self.assertEqual((NEWEST, NEWEST), tuple(self.machines().values()))
-
     def test_a_new_group_has_the_last_version_and_waits_for_it(self) -> None:
-        error = self.assertRaises(
-            exception.MagnumException, self.add, "old", image_id="ubuntu-1.35"
-        )
-        self.assertIn("the control plane has 1.36.0", str(error))
+        text = self.error_of(self.add, "old", image_id="ubuntu-1.35")
+        self.assertIn("the control plane has 1.36.0", text)
         self.add("new", image_id="ubuntu-1.36")
         self.settle()
         versions = {each for _, each in self.versions("new")}
         self.assertEqual({"1.36.0"}, versions)
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_a_larger_count_waits_and_stays(self) -> None:
-        self.resize(5)
-        self.settle()
-        self.assertEqual(5, self.replicas())
-        self.assertEqual((NEWEST, NEWEST), tuple(self.machines().values()))
-        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
-
     def test_a_failed_step_goes_on_with_a_resize(self) -> None:
         self.capi.settle()
         self.helm.outcomes = [fake_helm.Outcome.REFUSED]
         self.poll()
-        row = self.row()
-        self.assertEqual("UPDATE_FAILED", row.status)
+        self.assertEqual("UPDATE_FAILED", self.row().status)
         self.assertEqual(
             "upgrade, step 2 of 3: control plane to v1.36.0: helm upgrade: "
             "admission webhook denied the request. The polls of the cluster's "
@@ -216,22 +188,19 @@ class MeanwhileTest(MinorsTestCase):
             "An operator can roll it back before a control plane machine has "
             "the newer Kubernetes (`magnum-capi-helm cluster rollback`), or "
             "stop it in a step of the control plane (with `--stop-here`)",
-            row.status_reason,
+            self.why(),
         )
         self.resize(2)
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
         self.assertEqual((NEWEST, NEWEST), tuple(self.machines().values()))
+        self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
     def test_a_step_that_takes_too_long_says_how_it_goes_on(self) -> None:
-        revision = f"sh.helm.release.v1.{base.RELEASE}.v2"
-        old = {"metadata": {"labels": {"modifiedAt": "1"}}}
-        self.server.patch(kinds.SECRET, base.NAMESPACE, revision, old)
+        self.relabel(2, modifiedAt="1")
         self.poll()
-        row = self.row()
-        self.assertEqual("UPDATE_FAILED", row.status)
+        self.assertEqual("UPDATE_FAILED", self.row().status)
         self.assertRegex(
-            row.status_reason,
+            self.why(),
             "^not done in time: upgrade, step 1 of 3: control plane to "
             r"v1\.35\.1: .+ a resize to the present count does so at once\. "
             "An operator can roll it back",
@@ -242,16 +211,13 @@ class MeanwhileTest(MinorsTestCase):
         self.helm.outcomes = [fake_helm.Outcome.REFUSED]
         self.poll()
         # Magnum writes the reason of this refusal into the cluster's row.
-        self.assertRaises(
-            exception.MagnumException, self.add, "old", image_id="ubuntu-1.35"
-        )
+        self.error_of(self.add, "old", image_id="ubuntu-1.35")
         self.assertEqual("UPDATE_FAILED", self.row().status)
         for _ in range(4):
             self.plane.clock.advance(60)
             self.health_poll()
             self.capi.settle()
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
         self.assertEqual((NEWEST, NEWEST), tuple(self.machines().values()))
 
     def test_a_conductor_dies_at_each_write_of_each_step(self) -> None:
@@ -262,15 +228,11 @@ class MeanwhileTest(MinorsTestCase):
             ("patch", kinds.CLUSTER, 0),
         ) * 2:
             self.capi.settle()
-            self.management.kill_before(verb, kind, after=after)
-            with contextlib.suppress(management.Killed):
+            with self.dies(verb, kind, after=after):
                 self.poll()
-            self.management.recover()
-            free = {"spec": {"holderIdentity": ""}}
-            where = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
-            self.server.patch(*where, free)
         for _ in range(6):
-            self.next()
+            self.capi.settle()
+            self.poll()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
         # helm may run once more for a step whose note was lost.
         told = [values.generation(e.values) for e in self.helm.upgrades]
@@ -281,19 +243,17 @@ class MeanwhileTest(MinorsTestCase):
             ("1.36.0", "1.36.0"),
         ]
         self.assertEqual(expected, list(dict.fromkeys(self.versions())))
+        self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
 
 class RefusalTest(MinorsTestCase):
-    """Nothing is written."""
-
     def test_all_that_keeps_the_cluster_is_named_at_once(self) -> None:
-        conf.CONF.set_override("quota_check", "refuse", "capi_helm")
+        self.set_option(quota_check="refuse")
         full = {"instances": quota_demand.Quota(3, 3)}
         self.useFixture(
             fixtures.MockPatchObject(self, "cloud", {"limits": full})
         )
-        row = self.row()
-        self.dbapi.update_cluster(row.id, {"health_status": "UNHEALTHY"})
+        self.save(health_status="UNHEALTHY")
         self.assertEqual(
             "there is no image for a minor version of Kubernetes on the way: "
             "ask your operator for a public image of each, or for the label "
@@ -307,16 +267,9 @@ class RefusalTest(MinorsTestCase):
         )
         self.upgrade(self.template(image_id="ubuntu-1.35"))
 
-    def test_a_cluster_that_is_not_settled(self) -> None:
-        self.capi.fail_machine(WORKER)
-        self.assertIn(
-            "only a complete and healthy cluster gets other machines",
-            self.refused(self.template(image_id="ubuntu-1.36")),
-        )
-
     def test_cluster_api_that_the_driver_may_not_list(self) -> None:
         error = responses.ForbiddenError("User magnum cannot list (403)")
-        self.management.fail(error, verbs=("list",), kind=kinds.DEPLOYMENT)
+        self.fails("list", kinds.DEPLOYMENT, error=error)
         self.assertEqual(
             "the driver can't see whether Cluster API is new enough for the "
             "Kubernetes of an image: ask the operator to give the driver the "
@@ -343,9 +296,7 @@ class RefusalTest(MinorsTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"))
 
     def test_a_chart_that_replaces_workers_in_each_step(self) -> None:
-        test_template_guard_builds.put_build(
-            self.helm, test_template_guard_builds.PATCHED
-        )
+        builds.put_build(self.helm, builds.PATCHED)
         self.assertEqual(
             "upgrade one minor version of Kubernetes at a time: the new chart "
             "replaces workers in a step of the control plane as well. They "
@@ -353,3 +304,109 @@ class RefusalTest(MinorsTestCase):
             "0.27.0",
             self.refused(self.template(image_id="ubuntu-1.36")),
         )
+
+
+_PATHS = (
+    "apiServer.loadBalancerProvider",
+    "apiServer.provider",
+    "addons.reloader.enabled",
+    "addons.restarts.enabled",
+)
+#: Values at these paths, and the counts of a nodegroup under both keys.
+_BEFORE = (["ovn", None, True, None], [2, None])
+_AFTER = ([None, "ovn", None, True], [None, 2])
+
+
+def _render(
+    release: str,
+    namespace: str,
+    values: dict[str, Any],
+    build: Mapping[str, str] | None = None,
+) -> list[dict[str, Any]]:
+    """Render the chart whose groups have replicas, or the one before it."""
+    groups = [
+        {**each, "machineCount": each["replicas"]}
+        if "replicas" in each
+        else each
+        for each in values["nodeGroups"]
+    ]
+    values = {**values, "nodeGroups": groups}
+    return _FORMER(release, namespace, values, build)
+
+
+_FORMER = fake_chart.render
+
+
+class RenamedValuesTest(upgrading.UpgradeTestCase):
+    """A cluster of the newest chart, and a template with the next one."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        renamed.add_source(self)
+        self.useFixture(
+            fixtures.MockPatchObject(fake_chart, "render", _render)
+        )
+        self.created({"labels": {"octavia_provider": "ovn"}})
+        self.new = self.template(
+            labels={"capi_helm_chart_version": renamed.VERSION}
+        )
+
+    def stored(self) -> dict[str, Any]:
+        data = self.live(kinds.SECRET, base.INTENT)["data"]
+        found: dict[str, Any] = encoding.unpack(data["values.json.gz"])
+        return found
+
+    def check(self, expected: object) -> None:
+        for found in (self.helm.upgrades[-1].values, self.stored()):
+            [group] = found["nodeGroups"]
+            counts = [group.get(key) for key in ("machineCount", "replicas")]
+            there = [paths.value_at(found, path) for path in _PATHS]
+            self.assertEqual(expected, (there, counts))
+
+    def test_an_upgrade_moves_values_and_a_resize_keeps_them(self) -> None:
+        self.check(_BEFORE)
+        self.resize(4)
+        self.check((_BEFORE[0], [4, None]))
+        self.settle()
+        self.resize(2)
+        self.settle()
+        self.upgrade(self.new)
+        self.assert_updated()
+        self.assertEqual(renamed.VERSION, self.helm.upgrades[-1].chart_version)
+        self.check(_AFTER)
+        self.resize(5)
+        self.check((_AFTER[0], [None, 5]))
+        self.assertEqual(5, self.replicas())
+        self.settle()
+        # Without the Secret, values are read from the record of helm.
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.INTENT)
+        self.resize(3)
+        self.check((_AFTER[0], [None, 3]))
+
+    def test_a_rollback_returns_to_the_former_paths(self) -> None:
+        self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
+        self.upgrade(self.new)
+        self.poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.check(_AFTER)
+        self.roll_back()
+        self.settle()
+        self.assertEqual(renamed.LAST, self.helm.upgrades[-1].chart_version)
+        self.check(_BEFORE)
+
+
+class RolloutTest(rolling.RolloutTestCase):
+    """``cluster apply`` with another chart."""
+
+    def test_values_and_files_of_the_operator_move(self) -> None:
+        renamed.add_source(self)
+        self.useFixture(
+            fixtures.MockPatchObject(fake_chart, "render", _render)
+        )
+        self.all.write_text("addons: {restarts: {enabled: false}}")
+        self.rolled_out(files=True)
+        self.assertIs(False, self.told()["addons"]["reloader"]["enabled"])
+        self.rolled_out(chart=renamed.VERSION)
+        self.assertNotIn("reloader", self.told()["addons"])
+        self.assertIs(False, self.told()["addons"]["restarts"]["enabled"])
+        self.assertEqual("amphora", self.told()["apiServer"]["provider"])

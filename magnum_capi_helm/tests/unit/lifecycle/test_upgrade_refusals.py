@@ -9,7 +9,6 @@ from typing import Any
 import fixtures
 from magnum.common import exception
 
-from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
@@ -62,14 +61,12 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 class RefusalTest(upgrading.UpgradeTestCase):
-    """Each leaves the rows and the release alone."""
-
     def test_an_unfit_template_is_refused(self) -> None:
         for fields, text in _TEMPLATES:
             self.assertIn(text, self.refused(self.template(**fields)))
 
     def test_a_control_plane_too_small_for_kubeadm_is_refused(self) -> None:
-        conf.CONF.set_override("minimum_flavor_vcpus", 1, "capi_helm")
+        self.set_option(minimum_flavor_vcpus=1)
         self.assertIn(
             "master_flavor_id: the flavor is too small: a control plane needs "
             "2 VCPUs and 2048 MiB. Flavor 'm1.tiny' has 1 VCPUs and 4096 MiB",
@@ -84,26 +81,26 @@ class RefusalTest(upgrading.UpgradeTestCase):
             text,
         )
 
-    def test_a_refusal_of_a_webhook_refuses_the_upgrade(self) -> None:
-        self.management.fail(
-            errors.ManagementError("spec.apiServerPort is immutable"),
-            verbs=("dry-run",),
-            kind=kinds.CONTROL_PLANE,
-        )
-        self.assertEqual(
-            "the template does not fit this cluster: spec.apiServerPort is "
-            "immutable",
-            self.refused(self.template(image_id="ubuntu-1.35")),
-        )
-
     def _refused_with(self, error: errors.ManagementError) -> str:
         self.management.recover()
-        self.management.fail(
-            error, verbs=("dry-run",), kind=kinds.CONTROL_PLANE
-        )
+        self.fails("dry-run", kinds.CONTROL_PLANE, error=error)
         return self.refused(self.template(image_id="ubuntu-1.35"))
 
-    def test_a_driver_that_is_not_let_in_blames_no_template(self) -> None:
+    def test_a_refusal_of_a_webhook_refuses_the_upgrade(self) -> None:
+        for error in (
+            errors.ManagementError("spec.apiServerPort is immutable"),
+            responses.ForbiddenError(
+                'admission webhook "w" denied the request: not now (403)'
+            ),
+            responses.ForbiddenError(
+                "ValidatingAdmissionPolicy 'p' denied request: not now (403)"
+            ),
+        ):
+            self.assertEqual(
+                f"the template does not fit this cluster: {error}",
+                self._refused_with(error),
+            )
+        # A driver that is not let in blames no template.
         for error in (
             responses.UnauthorizedError("Unauthorized (401); check the user"),
             responses.ForbiddenError("User magnum cannot patch (403)"),
@@ -112,32 +109,21 @@ class RefusalTest(upgrading.UpgradeTestCase):
             self.assertIn(str(error), text)
             self.assertNotIn("does not fit", text)
 
-    def test_a_webhook_that_forbids_refuses_the_upgrade(self) -> None:
-        for text in (
-            'admission webhook "w" denied the request: not now (403)',
-            "ValidatingAdmissionPolicy 'p' denied request: not now (403)",
-        ):
-            error = responses.ForbiddenError(text)
-            self.assertEqual(
-                f"the template does not fit this cluster: {text}",
-                self._refused_with(error),
-            )
-
     def test_a_silent_management_cluster_refuses_the_upgrade(self) -> None:
         self.management.unreachable()
         new = self.template(image_id="ubuntu-1.35")
-        error = self.assertRaises(exception.NotSupported, self.upgrade, new)
-        self.assertIn("does not answer", str(error))
-        self.assertIn("; try again in a moment", str(error))
-        self.assertNotIn("https://", str(error))
+        text = self.error_of(self.upgrade, new)
+        self.assertIn("does not answer", text)
+        self.assertIn("; try again in a moment", text)
+        self.assertNotIn("https://", text)
         self.assertIn("It is https://fake", self.log.output)
 
     def test_a_write_that_is_refused_is_nothing(self) -> None:
-        self.management.fail(
-            errors.ManagementError("forbidden"),
-            verbs=("patch",),
-            kind=kinds.SECRET,
-            name="-intent",
+        self.fails(
+            "patch",
+            kinds.SECRET,
+            "-intent",
+            error=errors.ManagementError("forbidden"),
         )
         self.refused(self.template(image_id="ubuntu-1.35"))
 
@@ -146,10 +132,9 @@ class RefusalTest(upgrading.UpgradeTestCase):
             image_id="ubuntu-1.35",
             labels={"capi_helm_chart_version": "0.26.1"},
         )
-        self.chart_was("0.24.0")
-        conf.CONF.set_override(
-            "default_helm_chart_version", "0.24.0", "capi_helm"
-        )
+        self.set_option(default_helm_chart_version="0.24.0")
+        self.vanish()
+        self.created()
         self.assertIn(
             "the chart is not made for the Kubernetes of the image: choose a "
             "template with another image, or with another label "
@@ -159,114 +144,59 @@ class RefusalTest(upgrading.UpgradeTestCase):
         )
         self.upgrade(new)
 
-    def chart_was(self, version: str) -> None:
-        """The cluster has that version of the chart."""
-        conf.CONF.set_override(
-            "default_helm_chart_version", version, "capi_helm"
-        )
-        self.delete()
-        self.capi.finish()
-        self.poll()
-        self.created()
-
     def test_a_group_that_stays_too_old_is_refused(self) -> None:
         self.add("old", image_id="ubuntu-1.34.3")
         self.settle()
+        new = self.template(image_id="flatcar")
+        text = "Nodegroup 'old' keeps its own image of ubuntu"
+        self.assertIn(text, self.refused(new))
+        self.assertIn(
+            "a nodegroup can't go back to an older Kubernetes: choose a "
+            "template whose image has the version that it runs, or a later "
+            "one. Nodegroup 'old' runs v1.34.3, and the new image has v1.34.2",
+            self.refused(self.row().cluster_template, nodegroup="old"),
+        )
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.settle()
         # No chart takes so many versions of Kubernetes that three are passed.
-        self.useFixture(fixtures.MockPatchObject(nodes, "SKEW", 1))
+        with fixtures.MockPatchObject(nodes, "SKEW", 1):
+            self.assertEqual(
+                "upgrade or delete the nodegroup that keeps its image first: "
+                "a control plane works with nodes of its own minor version of "
+                "Kubernetes or up to 1 older ones. Nodegroup 'old' has "
+                "v1.34.3, and the control plane gets v1.36.0",
+                self.refused(self.template(image_id="ubuntu-1.36")),
+            )
         self.assertEqual(
-            "upgrade or delete the nodegroup that keeps its image first: "
-            "a control plane works with nodes of its own minor version of "
-            "Kubernetes or up to 1 older ones. Nodegroup 'old' has v1.34.3, "
-            "and the control plane gets v1.36.0",
-            self.refused(self.template(image_id="ubuntu-1.36")),
-        )
-
-    def test_growth_of_a_group_that_is_too_old_is_refused(self) -> None:
-        self.add("mine", image_id="ubuntu-1.34.3")
-        self.settle()
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
-        self.settle()
-        error = self.assertRaises(
-            exception.MagnumException, self.resize, 4, "mine"
-        )
-        self.assertEqual(
-            "upgrade nodegroup 'mine' first: a new machine joins a control "
+            "upgrade nodegroup 'old' first: a new machine joins a control "
             "plane of its own minor version of Kubernetes alone. The "
             "nodegroup has v1.34.3, and the control plane has v1.35.1",
-            str(error),
+            self.error_of(self.resize, 4, "old"),
         )
         for count in (1, 0):
-            self.resize(count, "mine")
+            self.resize(count, "old")
 
-    def test_a_new_group_has_the_version_that_an_upgrade_brings(self) -> None:
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
-        error = self.assertRaises(
-            exception.MagnumException,
-            self.add,
-            "old",
-            image_id="ubuntu-1.34.3",
-        )
-        self.assertIn("the control plane has 1.35.1", str(error))
-        self.add("new", image_id="ubuntu-1.35")
-        self.assertIn("new", self.machines())
-
-    def test_an_upgrade_overtakes_a_new_group_that_becomes_too_old(
-        self,
-    ) -> None:
-        real, new = (
-            self.management.patch,
-            self.template(image_id="ubuntu-1.35"),
-        )
+    def test_an_upgrade_overtakes_a_group_that_is_too_old_then(self) -> None:
+        real = self.management.patch
+        new = self.template(image_id="ubuntu-1.35")
 
         def patch(*args: Any, **options: Any) -> Any:
             overtaken.cleanUp()
-            row = self.row()
-            row.status = "UPDATE_COMPLETE"
-            row.save()
+            self.save(status="UPDATE_COMPLETE")
             self.upgrade(new)
             return real(*args, **options)
 
         overtaken = fixtures.MockPatchObject(self.management, "patch", patch)
         overtaken.setUp()
-        error = self.assertRaises(
-            exception.MagnumException,
-            self.add,
-            "mine",
-            image_id="ubuntu-1.34.3",
-        )
         self.assertIn(
             "a new machine joins a control plane of its own minor version of "
             "Kubernetes alone. Image 'ubuntu-1.34.3' has 1.34.3, and the "
             "control plane has 1.35.1",
-            str(error),
+            self.error_of(self.add, "mine", image_id="ubuntu-1.34.3"),
         )
         self.settle()
         self.assertEqual(
             ["control-plane", "default-worker"], sorted(self.machines())
-        )
-
-    def test_another_distribution_beside_a_group_that_stays_is_refused(
-        self,
-    ) -> None:
-        self.add("mine", image_id="ubuntu-1.34.3")
-        self.settle()
-        self.assertIn(
-            "Nodegroup 'mine' keeps its own image of ubuntu",
-            self.refused(self.template(image_id="flatcar")),
-        )
-
-    def test_a_group_that_would_go_back_is_refused(self) -> None:
-        self.add("mine", image_id="ubuntu-1.34.3")
-        self.settle()
-        self.assertIn(
-            "a nodegroup can't go back to an older Kubernetes: choose a "
-            "template whose image has the version that it runs, or a later "
-            "one. Nodegroup 'mine' runs v1.34.3, and the new image has "
-            "v1.34.2",
-            self.refused(self.row().cluster_template, nodegroup="mine"),
         )
 
     def test_a_rollback_by_magnum_is_refused(self) -> None:
@@ -284,42 +214,38 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
 
-class NetworkPluginTest(upgrading.UpgradeTestCase):
-    """A network plugin does not become older."""
-
+class LivingTest(upgrading.UpgradeTestCase):
     def setUp(self) -> None:
         base.FlowTestCase.setUp(self)
-        self.complete(template={"labels": {"calico_chart_version": "v3.31.6"}})
+        self.labels = {
+            "calico_chart_version": "v3.31.6",
+            "etcd_encryption_enabled": "true",
+        }
+        self.complete(template={"labels": self.labels})
 
-    def test_an_older_version_is_refused(self) -> None:
-        label = "calico_chart_version"
-        self.assertIn(
-            f"label {label}: give the version that the cluster has, v3.31.6, "
-            "or a later one. It is 'v3.31.5'",
-            self.refused(self.template(labels={label: "v3.31.5"})),
-        )
-
-
-class EncryptionTest(upgrading.UpgradeTestCase):
-    """What is encrypted in etcd has to stay readable."""
-
-    def setUp(self) -> None:
-        base.FlowTestCase.setUp(self)
-        self.complete(template={"labels": {"etcd_encryption_enabled": "true"}})
-
-    def test_encryption_is_neither_switched_off_nor_changed(self) -> None:
-        on = {"etcd_encryption_enabled": "true"}
-        for labels, text in (
-            ({}, "label etcd_encryption_enabled: give true. It is"),
+    def test_a_plugin_and_the_encryption_go_on_as_they_are(self) -> None:
+        encryption = "label etcd_encryption_"
+        for name, value, text in (
             (
-                {**on, "etcd_encryption_provider": "aescbc"},
-                "label etcd_encryption_provider: give secretbox. It is",
+                "calico_chart_version",
+                "v3.31.5",
+                "label calico_chart_version: give the version that the "
+                "cluster has, v3.31.6, or a later one. It is 'v3.31.5'",
+            ),
+            (
+                "etcd_encryption_enabled",
+                "false",
+                f"{encryption}enabled: give true. It is",
+            ),
+            (
+                "etcd_encryption_provider",
+                "aescbc",
+                f"{encryption}provider: give secretbox. It is",
             ),
         ):
+            labels = {**self.labels, name: value}
             self.assertIn(text, self.refused(self.template(labels=labels)))
-
-    def test_encryption_goes_on_through_an_upgrade(self) -> None:
-        on = {"etcd_encryption_enabled": "true"}
-        self.upgrade(self.template(image_id="ubuntu-1.35", labels=on))
+        new = self.template(image_id="ubuntu-1.35", labels=self.labels)
+        self.upgrade(new)
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())

@@ -62,11 +62,7 @@ class UpgradeTestCase(base.NodegroupTestCase):
     ) -> None:
         """``coe cluster upgrade``, through the handler."""
         self.handler.cluster_upgrade(
-            self.context,
-            self.row(),
-            template,
-            batch,
-            self.groups()[nodegroup],
+            self.context, self.row(), template, batch, self.groups()[nodegroup]
         )
 
     def refused(self, template: Any, **options: Any) -> str:
@@ -98,7 +94,6 @@ class UpgradeTestCase(base.NodegroupTestCase):
         ]
 
     def machines(self) -> dict[str, tuple[str, str]]:
-        """Version and image of each kind of machine that helm was told of."""
         told = self.helm.upgrades[-1].values
         groups = [
             {"name": "control-plane", **told["controlPlane"]},

@@ -7,6 +7,7 @@ What helm can't read is made readable, once, under the Lease; then it goes on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import contextlib
 import itertools
 import json
@@ -19,9 +20,11 @@ import yaml
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import stranded
 
@@ -36,31 +39,19 @@ CONVERTED = {
 
 
 class UpgradeTest(stranded.StrandedTestCase):
-    """Changes of a cluster."""
-
     def test_a_resize_gets_through_and_helm_runs_twice(self) -> None:
+        before = self.body()
         self.helm.upgrades.clear()
         self.resize(3)
         self.assertEqual(2, len(self.helm.upgrades))
         self.assertEqual(3, self.replicas())
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertIn(
             f"Revision 1 of {base.RELEASE} in {base.NAMESPACE} names API "
             f"versions that are not served: changed {stranded.OLD} to "
             f"v1beta1 in its record; what it was is in Secret {stranded.COPY}",
             self.log.output,
         )
-
-    def test_an_upgrade_to_a_newer_chart_gets_through(self) -> None:
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
-        self.settle()
-        self.assertEqual({"UPDATE_COMPLETE"}, self.upgraded_statuses())
-        self.assertEqual("1.35.1", self.machines()["default-worker"][0])
-
-    def test_the_record_is_what_it_was_but_for_the_versions(self) -> None:
-        before = self.body()
-        self.resize(3)
+        # The record is what it was but for the versions.
         after = self.body()
         self.assertEqual(
             before["manifest"].replace(
@@ -68,6 +59,8 @@ class UpgradeTest(stranded.StrandedTestCase):
             ),
             after["manifest"],
         )
+        for each in after["manifest"].split("\n---\n"):
+            json.loads(each)
         self.assertNotIn(stranded.OLD, self.named())
         self.assertEqual(
             f"rewritten: {stranded.OLD} to v1beta1",
@@ -75,61 +68,38 @@ class UpgradeTest(stranded.StrandedTestCase):
         )
         del before["manifest"], after["manifest"]
         self.assertEqual(before, after)
-
-    def test_the_original_record_is_kept_until_the_cluster_goes(self) -> None:
-        self.resize(3)
-        found = self.copy()
-        assert found is not None
-        self.assertEqual(self.before, found["data"])
-        self.settle()
-        self.delete()
-        self.capi.finish()
-        self.poll()
-        self.assertEqual([], self.server.names(kinds.SECRET))
-
-    def test_the_first_original_record_is_kept(self) -> None:
-        self.server.create(
-            kinds.SECRET,
-            {
-                "metadata": {
-                    "name": stranded.COPY,
-                    "namespace": base.NAMESPACE,
-                },
-                "data": {"release": "first"},
-            },
-        )
-        self.resize(3)
-        self.assertEqual(3, self.replicas())
-        self.assertEqual({"release": "first"}, (self.copy() or {})["data"])
-
-    def test_the_next_change_costs_nothing_more(self) -> None:
-        self.resize(3)
-        self.settle()
+        self.assert_updated()
+        # The next change costs nothing more.
         self.helm.upgrades.clear()
         self.management.requests.clear()
         self.resize(4)
         self.assertEqual(1, len(self.helm.upgrades))
-        self.assertEqual([], self.asked())
+        verbs = {each.verb for each in self.management.requests}
+        self.assertNotIn("discover", verbs)
+        # The original record is kept until the cluster goes.
+        self.assertEqual(self.before, (self.copy() or {})["data"])
+        self.vanish()
+        self.assertEqual([], self.server.names(kinds.SECRET))
 
-    def asked(self) -> list[str]:
-        """Groups that were discovered."""
-        return [
-            each.name
-            for each in self.management.requests
-            if each.verb == "discover"
-        ]
-
-    def test_both_helms_share_the_time_that_there_is(self) -> None:
-        with mock.patch.object(
-            self.helm, "upgrade", wraps=self.helm.upgrade
-        ) as ran:
+    def test_both_helms_of_an_upgrade_share_its_time(self) -> None:
+        upgrade = self.helm.upgrade
+        with mock.patch.object(self.helm, "upgrade", wraps=upgrade) as ran:
             self.upgrade(self.template(image_id="ubuntu-1.35"))
         first, second = (each.kwargs["within"] for each in ran.mock_calls)
         self.assertLess(second, first)
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.upgraded_statuses())
+        self.assertEqual("1.35.1", self.machines()["default-worker"][0])
 
-    def test_the_last_revision_that_was_deployed_is_what_helm_reads(
-        self,
-    ) -> None:
+    def test_the_first_original_record_is_kept(self) -> None:
+        meta = {"name": stranded.COPY, "namespace": base.NAMESPACE}
+        first = {"metadata": meta, "data": {"release": "first"}}
+        self.server.create(kinds.SECRET, first)
+        self.resize(3)
+        self.assertEqual(3, self.replicas())
+        self.assertEqual({"release": "first"}, (self.copy() or {})["data"])
+
+    def test_the_last_deployed_revision_is_what_helm_reads(self) -> None:
         body = self.body()
         body["manifest"] = body["manifest"].replace(stranded.OLD, stranded.NEW)
         self.put(body)
@@ -138,25 +108,16 @@ class UpgradeTest(stranded.StrandedTestCase):
         self.strand()
         self.resize(3)
         self.assertEqual(3, self.replicas())
-        self.assertEqual([1], self.kept())
-
-    def kept(self) -> list[int]:
-        """Revisions whose record was changed."""
-        prefix = names.original(base.RELEASE, 0)[:-1]
-        return [
-            int(each.removeprefix(prefix))
-            for each in self.server.names(kinds.SECRET)
-            if each.startswith(prefix)
-        ]
+        originals = names.original(base.RELEASE, 0)[:-1]
+        self.assertEqual([1], self.revisions(originals))
 
     def test_a_change_hidden_by_two_spellings_is_repaired(self) -> None:
         # What both manifests say alike is in no patch of helm's.
         plane = names.control_plane(base.RELEASE)
         wrong = {"spec": {"version": "v1.33.0"}}
-        self.server.patch(kinds.CONTROL_PLANE, base.NAMESPACE, plane, wrong)
+        self.edit(kinds.CONTROL_PLANE, plane, wrong)
         self.resize(3)
-        found = self.server.get(kinds.CONTROL_PLANE, base.NAMESPACE, plane)
-        assert found is not None
+        found = self.live(kinds.CONTROL_PLANE, plane)
         self.assertEqual("v1.34.2", found["spec"]["version"])
 
     def test_polls_finish_what_the_second_helm_did_not(self) -> None:
@@ -181,42 +142,32 @@ class ChartTooOldTest(stranded.StrandedTestCase):
     def test_a_change_is_refused_and_says_what_it_takes(self) -> None:
         self.resize(3)
         self.poll()
-        row = self.row()
-        self.assertEqual("UPDATE_FAILED", row.status)
+        status, reason = self.state()
+        self.assertEqual("UPDATE_FAILED", status)
         self.assertRegex(
-            row.status_reason,
+            str(reason),
             "^helm upgrade: .* objects of cluster.x-k8s.io/v1beta1, .* not "
             "serve: .*; after a resize that failed, resize back .* upgrade:",
         )
         self.assertEqual(2, self.replicas())
-
-    def test_no_live_object_is_compared_with_fields_of_another_version(
-        self,
-    ) -> None:
-        self.resize(3)
-        self.assertIn(f"{stranded.CAPI}/v1beta2", self.named())
-        plane = names.control_plane(base.RELEASE)
-        self.server.patch(
-            kinds.CONTROL_PLANE,
-            base.NAMESPACE,
-            plane,
-            {"spec": {"replicas": 3}},
-        )
-        # The counts are as they were, of the workers at least.
-        self.resize(2)
-        self.management.requests.clear()
-        self.plane.clock.advance(60)
-        self.poll()
-        patched = [each for each in self.writes() if each[0] == "patch"]
-        # Only the mark of the update's progress.
-        self.assertEqual([("patch", "Cluster", base.RELEASE)], patched)
-
-    def test_back_at_its_old_count_the_cluster_is_well_again(self) -> None:
-        self.resize(3)
-        self.poll()
+        # Back at its old count the cluster is well again.
         self.resize(2)
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_fields_of_another_version_are_not_compared(self) -> None:
+        self.resize(3)
+        self.assertIn(f"{stranded.CAPI}/v1beta2", self.named())
+        plane = names.control_plane(base.RELEASE)
+        more = {"spec": {"replicas": 3}}
+        self.edit(kinds.CONTROL_PLANE, plane, more)
+        # The counts are as they were, of the workers at least.
+        self.resize(2)
+        self.management.requests.clear()
+        self.poll_after(60)
+        patched = [each for each in self.writes() if each[0] == "patch"]
+        # Only the mark of the update's progress.
+        self.assertEqual([("patch", "Cluster", base.RELEASE)], patched)
 
 
 class ConvertedTest(stranded.StrandedTestCase):
@@ -232,33 +183,33 @@ class ConvertedTest(stranded.StrandedTestCase):
     def kinds_named(self, version: int) -> set[str]:
         """Kinds of the manifest that it has in v1beta2."""
         found = manifests.apis(self.body(version)["manifest"])
-        return {each.kind for each in found if each.version == "v1beta2"}
+        named = {each.kind for each in found if each.version == "v1beta2"}
+        return named - {"KubeadmConfigTemplate"}
 
     def test_a_resize_keeps_the_machines(self) -> None:
+        """The old record is converted whole.
+
+        So helm removes the fields that the next manifest does not have.
+        """
         before = self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
         self.resize(3)
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertEqual(3, self.replicas())
-        self.assertEqual(
-            CONVERTED, self.kinds_named(2) - {"KubeadmConfigTemplate"}
-        )
-        self.assertEqual(
-            before, self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
-        )
-
-    def test_the_old_record_is_converted_whole(self) -> None:
-        """So helm removes the fields that the next manifest does not have."""
-        self.resize(3)
-        (plane,) = (
-            each
-            for each in yaml.safe_load_all(self.body(1)["manifest"])
-            if each["kind"] == "KubeadmControlPlane"
-        )
+        plane = self.objects()["KubeadmControlPlane"]
         self.assertEqual(
             "controlplane.cluster.x-k8s.io/v1beta2", plane["apiVersion"]
         )
         self.assertEqual(["spec"], [*plane["spec"]["machineTemplate"]])
+        self.assert_updated()
+        self.assertEqual(3, self.replicas())
+        self.assertEqual(CONVERTED, self.kinds_named(2))
+        self.assertEqual(
+            before, self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
+        )
+        # The second change runs helm once.
+        self.helm.upgrades.clear()
+        self.resize(2)
+        self.assert_updated()
+        self.assertEqual(1, len(self.helm.upgrades))
+        self.assertEqual(2, self.replicas())
 
     def test_an_old_record_that_cannot_be_converted_is_renamed(self) -> None:
         body = self.body()
@@ -271,54 +222,31 @@ class ConvertedTest(stranded.StrandedTestCase):
         self.resize(3)
         self.assertEqual(3, self.replicas())
         self.assertIn("MachineDeployment", self.kinds_named(1))
-        (plane,) = (
-            each
-            for each in yaml.safe_load_all(self.body(1)["manifest"])
-            if each["kind"] == "KubeadmControlPlane"
-        )
+        plane = self.objects()["KubeadmControlPlane"]
         self.assertEqual(["spec"], [*plane["spec"]["machineTemplate"]])
         self.assertIn("of_long_ago is no field", self.log.output)
 
-    def test_the_second_change_runs_helm_once(self) -> None:
-        self.resize(3)
-        self.settle()
-        self.helm.upgrades.clear()
-        self.resize(2)
-        self.settle()
-        self.assertEqual(1, len(self.helm.upgrades))
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertEqual(2, self.replicas())
-
     def test_an_upgrade_may_be_the_first_change(self) -> None:
         self.upgrade(self.template(image_id="ubuntu-1.35"))
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertEqual(
-            CONVERTED, self.kinds_named(2) - {"KubeadmConfigTemplate"}
-        )
+        self.assert_updated()
+        self.assertEqual(CONVERTED, self.kinds_named(2))
 
     def refuse_a_field(self) -> None:
         """Assert that a resize is refused for a field without a row."""
-        self.useFixture(
-            fixtures.MockPatchObject(
-                conversion,
-                "TABLES",
-                {**conversion.TABLES, (stranded.CAPI, "Cluster"): {}},
-            )
-        )
+        tables = {**conversion.TABLES, (stranded.CAPI, "Cluster"): {}}
+        self.useFixture(fixtures.MockPatchObject(conversion, "TABLES", tables))
         # The request refuses it, if the driver has converted before.
         with contextlib.suppress(exception.MagnumException):
             self.resize(3)
             self.poll()
-        self.assertEqual("UPDATE_FAILED", self.row().status)
-        self.assertEqual(
+        reason = (
             f"Cluster {base.RELEASE} can't be written as "
             "cluster.x-k8s.io/v1beta2: spec.infrastructureRef is no field "
-            "that the driver knows of v1beta1: remove it from the values",
-            self.row().status_reason,
+            "that the driver knows of v1beta1: remove it from the values"
         )
+        self.assertEqual(("UPDATE_FAILED", reason), self.state())
         self.assertEqual(2, self.replicas())
-        self.assertEqual([1], self.recorded())
+        self.assertEqual([1], self.revisions())
 
     def test_a_field_that_cannot_be_kept_is_refused_and_named(self) -> None:
         self.refuse_a_field()
@@ -329,15 +257,6 @@ class ConvertedTest(stranded.StrandedTestCase):
         answers = itertools.chain([first], itertools.repeat(silent))
         with mock.patch.object(self.helm, "upgrade", side_effect=answers):
             self.refuse_a_field()
-
-    def recorded(self) -> list[int]:
-        """Numbers of the revisions that helm has recorded."""
-        prefix = f"sh.helm.release.v1.{base.RELEASE}.v"
-        return [
-            int(each.removeprefix(prefix))
-            for each in self.server.names(kinds.SECRET)
-            if each.startswith(prefix)
-        ]
 
 
 class ConvertedByHelm4Test(ConvertedTest):
@@ -358,3 +277,134 @@ class NewClusterTest(base.FlowTestCase):
         self.created()
         self.assertEqual("CREATE_COMPLETE", self.row().status)
         self.assertEqual(2, len(self.helm.upgrades))
+
+
+class DeletionTest(stranded.StrandedTestCase):
+    """helm does not say why it can't uninstall."""
+
+    def strand(self) -> None:
+        # What CAPO's objects are named, it does not look at: they are kept.
+        self.management.retired.add(f"{stranded.CAPI}/v1beta1")
+        self.before = self.record()["data"]
+
+    def test_a_cluster_is_deleted(self) -> None:
+        self.delete()
+        self.assertEqual([base.RELEASE] * 2, self.helm.uninstalls)
+        self.capi.finish()
+        self.poll()
+        self.assertEqual([], self.server.names(kinds.SECRET))
+        self.assertEqual([], self.server.names(kinds.CLUSTER))
+
+    def test_the_newest_revision_is_what_helm_reads(self) -> None:
+        self.management.retired.clear()
+        self.helm.outcomes = [helm.Outcome.REFUSED]
+        self.resize(3)
+        self.management.retired.add(f"{stranded.CAPI}/v1beta1")
+        self.helm.outcomes = [helm.Outcome.DONE, helm.Outcome.UNREACHABLE]
+        self.delete()
+        self.assertIn(f"{stranded.CAPI}/v1beta1", self.named(1))
+        self.assertIn(f"{stranded.CAPI}/v1beta2", self.named(2))
+
+    def test_another_error_of_helm_is_shown_as_it_is(self) -> None:
+        self.management.retired.clear()
+        self.helm.outcomes = [helm.Outcome.REFUSED] * 2
+        self.delete()
+        self.poll()
+        failed = f"helm uninstall: failed to delete release: {base.RELEASE}"
+        self.assertEqual(f"deletion waits: {failed}", self.why())
+        self.assertIsNone(self.copy())
+
+    def test_without_the_provider_it_waits_and_says_for_what(self) -> None:
+        self.management.retired = {"addons.stackhpc.com/v1alpha1"}
+        self.delete()
+        self.poll()
+        self.assertRegex(
+            self.why(),
+            f"^deletion waits: release {base.RELEASE} .* serves no version of "
+            "HelmRelease addons.stackhpc.com/v1alpha1, Manifests .*/v1alpha1: "
+            "install the provider",
+        )
+        self.assertIsNone(self.copy())
+        self.management.retired.clear()
+        self.poll()
+        self.capi.finish()
+        self.poll()
+        self.assertEqual([], self.server.names(kinds.CLUSTER))
+
+
+class DisturbedTest(stranded.StrandedTestCase):
+    def before_write(self, verb: str, act: Callable[[], None]) -> None:
+        """Act once, just before such a request for a record."""
+
+        def before() -> None:
+            asked = self.management.requests
+            if (
+                asked
+                and asked[-1].name == stranded.COPY
+                and asked[-1].verb == verb
+            ):
+                self.management.before = lambda: None
+                act()
+
+        self.management.before = before
+
+    def test_a_record_that_somebody_writes_is_read_again(self) -> None:
+        def write() -> None:
+            body = self.body()
+            body["info"]["description"] = "by somebody else"
+            self.put(body)
+
+        self.before_write("create", write)
+        self.resize(3)
+        self.assertEqual(2, self.replicas())
+        self.assertIn(stranded.OLD, self.named())
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.poll_after(60)
+        self.assertEqual(3, self.replicas())
+        self.assertIn("by somebody else", self.body()["info"]["description"])
+
+    def test_without_its_lease_a_conductor_changes_no_record(self) -> None:
+        for verb in ("get", "create"):
+            self.helm.upgrades.clear()
+            self.before_write(verb, self.take_over)
+            self.resize(3)
+            self.assertEqual(1, len(self.helm.upgrades), verb)
+            self.assertIn(stranded.OLD, self.named(), verb)
+            self.hold()
+        self.poll()
+        self.assertEqual(3, self.replicas())
+
+    def take_over(self) -> None:
+        """Another conductor has the Lease, this one stood still."""
+        self.plane.clock.advance(lease.DURATION + 1)
+        self.hold("other")
+
+    def test_a_conductor_killed_before_the_copy_loses_nothing(self) -> None:
+        self.killed_before("create", stranded.COPY)
+
+    def test_a_conductor_killed_before_the_record_loses_nothing(self) -> None:
+        self.killed_before("replace", self.record()["metadata"]["name"])
+
+    def killed_before(self, verb: str, name: str) -> None:
+        """Another conductor goes on with what is there."""
+        self.management.kill_before(verb, kinds.SECRET, name)
+        self.assertRaises(management.Killed, self.resize, 3)
+        self.management.recover()
+        self.assertIn(stranded.OLD, self.named())
+        for _ in range(2):
+            self.poll()
+            self.plane.clock.advance(lease.DURATION + 1)
+        self.assertEqual(3, self.replicas())
+        self.assertEqual(self.before, (self.copy() or {})["data"])
+
+    def test_a_helm_that_can_read_its_record_costs_no_look_at_it(self) -> None:
+        body = self.body()
+        body["manifest"] = body["manifest"].replace(stranded.OLD, stranded.NEW)
+        self.put(body)
+        self.management.requests.clear()
+        self.resize(3)
+        record = self.record(1)["metadata"]["name"]
+        asked = [(each.verb, each.name) for each in self.management.requests]
+        # To compare machine templates, before the first write.
+        self.assertEqual(1, asked.count(("get", record)))
+        self.assertNotIn("discover", {verb for verb, _ in asked})

@@ -22,22 +22,18 @@ _SECRET = (kinds.SECRET, base.NAMESPACE, base.INTENT)
 _REQUEST = "group-6f9d3c2a-0b7e-4a51-9c3d-5e8f7a6b4c2d"
 
 
-class StoreTest(base.FlowTestCase):
+class StoreTest(base.NodegroupTestCase):
     """A complete cluster, whose state gets another time."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.complete()
         self.release = held.release(self.row())
         self.desired = dataclasses.replace(
             self.release.read_stored().accepted(), since=1.0
         )
 
     def data(self) -> dict[str, Any]:
-        """Return the contents of the Secret."""
-        found = self.server.get(*_SECRET)
-        assert found is not None
-        return dict(found["data"])
+        return dict(self.live(kinds.SECRET, base.INTENT)["data"])
 
     def lose_answer(self, verb: str) -> None:
         """Let the next request arrive, and its repetition be answered."""

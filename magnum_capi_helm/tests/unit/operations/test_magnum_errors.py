@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver's exceptions, and what Magnum makes of them."""
+
+"""What Magnum and ``openstack coe`` make of the driver's exceptions.
+
+Magnum's API answers an upgrade and a rotation when the driver is done with
+it: the client prints the first sentence of a refusal, which names the field
+and the rule. The value and examples follow in the detail. Of all else the API
+knows nothing when it answers, and the client prints the status_reason, which
+is the whole text.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +18,17 @@ from typing import Any
 import fixtures
 from magnum.common import exception
 from oslotest import base
+import requests
 
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.fakes import magnum_client
+from magnum_capi_helm.tests.unit.credentials import rotating
+from magnum_capi_helm.tests.unit.kubernetes import api
+from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
 #: Each exception: what Magnum raises, its HTTP status, worth another try.
 CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
@@ -87,18 +103,12 @@ class MappingTest(base.BaseTestCase):
         )
 
     def test_a_label_error_says_which_label_and_what_is_allowed(self) -> None:
-        self.assertEqual(
-            "label size: give a number. It is 'big'",
-            str(errors.LabelError("size", "big", "a number")),
-        )
-        self.assertEqual(
-            "label size: give a number. It is 'big'; an example is 1.5",
-            str(
-                errors.LabelError(
-                    "size", "big", "a number", "an example is 1.5"
-                )
-            ),
-        )
+        text = "label size: give a number. It is 'big'"
+        error = errors.LabelError("size", "big", "a number")
+        self.assertEqual(text, str(error))
+        example = "an example is 1.5"
+        error = errors.LabelError("size", "big", "a number", example)
+        self.assertEqual(f"{text}; {example}", str(error))
 
 
 #: What is refused -> the answer of the API, whose first sentence is all that
@@ -179,3 +189,154 @@ class TranslatedTest(base.BaseTestCase):
         with magnum_errors.translated("create", "uuid-1"):
             pass
         self.assertEqual("", self.log.output)
+
+
+#: Fields of a template that a cluster is to be upgraded to -> what the client
+#: prints, and the rest of the text.
+_UPGRADES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "wrong CIDR": (
+        {"labels": {"api_master_lb_allowed_cidrs": "10.0.0.0/33"}},
+        "label api_master_lb_allowed_cidrs: give IPv4 networks without host "
+        "bits, separated by commas",
+        "It is '10.0.0.0/33'; an example is 192.0.2.0/24, or 192.0.2.1/32 "
+        "for one address",
+    ),
+    "bad version": (
+        {"image_id": "ubuntu-odd"},
+        "image_id: the image's property kube_version is no Kubernetes version",
+        "Image 'ubuntu-1.x' has '1.x'; an example is v1.34.2",
+    ),
+    "image without property": (
+        {"image_id": "bare"},
+        "image_id: the image has no property kube_version; set it, or give "
+        "the label kube_tag",
+        "It is 'bare'; to set it: `openstack image set --property "
+        "kube_version=v1.34.2 i-b`",
+    ),
+}
+
+
+def _from_the_client(answer: api.Answer | Exception) -> Exception:
+    """Return what the management cluster's client makes of an answer."""
+    # The client asks three times, if that may help.
+    management, _ = api.over(answer, answer, answer)
+    try:
+        management.get(kinds.SECRET, "ns", "s")
+    except errors.ManagementError as error:
+        return error
+    raise AssertionError("no error")
+
+
+class UpgradeAnswersTest(upgrading.UpgradeTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        api.no_pauses(self)
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        found = super().catalogue(session)
+        found.images["ubuntu-odd"] = cluster_spec.Image(
+            "i-o", "ubuntu-1.x", "1.x", "ubuntu"
+        )
+        return found
+
+    def answer(self, template: Any, **options: Any) -> magnum_client.Answer:
+        return magnum_client.answer(
+            self.assertRaises(
+                exception.NotSupported, self.upgrade, template, **options
+            )
+        )
+
+    def test_the_first_sentence_is_printed_the_values_follow(self) -> None:
+        expected, found = {}, {}
+        for title, (fields, printed, rest) in _UPGRADES.items():
+            expected[title] = magnum_client.Answer(
+                f"{printed} (HTTP 400)", f"{printed}. {rest}"
+            )
+            found[title] = self.answer(self.template(**fields))
+            self.assertTrue(found[title].detail.isascii(), title)
+        self.assertEqual(expected, found)
+
+    def test_the_answer_of_a_management_cluster_is_shown(self) -> None:
+        """What it answers to the dry run of an upgrade."""
+        forbidden = 'secrets "s.v1" is forbidden'
+        denied = 'admission webhook "w.x-k8s.io" denied the request: no'
+        rows: dict[str, tuple[api.Answer | Exception, str, str]] = {
+            "no answer": (
+                requests.ConnectTimeout("slow"),
+                "the management cluster does not answer (ConnectTimeout); "
+                "try again in a moment",
+                "",
+            ),
+            "its own failure": (
+                api.status(500, "etcd.v3 timed out"),
+                "the management cluster refused GET Secret s (500); try "
+                "again in a moment",
+                "etcd.v3 timed out",
+            ),
+            "no permission": (
+                api.status(403, forbidden),
+                "the management cluster refused GET Secret s (403); check "
+                "the kubeconfig's user and its permissions",
+                forbidden,
+            ),
+            "a webhook": (
+                api.status(422, denied),
+                "the template does not fit this cluster: the management "
+                "cluster refused GET Secret s (422)",
+                denied,
+            ),
+        }
+        expected, found = {}, {}
+        for title, (answer, printed, rest) in rows.items():
+            expected[title] = magnum_client.Answer(
+                f"{printed} (HTTP 400)",
+                f"{printed}. {rest}".removesuffix(". "),
+            )
+            self.management.recover()
+            self.fails("dry-run", error=_from_the_client(answer))
+            found[title] = self.answer(self.template(image_id="ubuntu-1.35"))
+        self.assertEqual(expected, found)
+
+    def test_a_foreign_text_is_kept_as_it_is(self) -> None:
+        text = "values don't meet the schema of chart 0.27.0"
+        self.fails("dry-run", error=errors.HelmError(text))
+        self.assertEqual(
+            magnum_client.Answer(
+                "the upgrade is refused, `openstack --debug` shows why "
+                "(HTTP 400)",
+                "the upgrade is refused, `openstack --debug` shows why. "
+                f"{text}",
+            ),
+            self.answer(self.template(image_id="ubuntu-1.35")),
+        )
+
+
+class RotationAnswersTest(rotating.RotationTestCase):
+    """``openstack coe credential rotate``, with the codes of its errors."""
+
+    def answer(self) -> magnum_client.Answer:
+        return magnum_client.answer(
+            self.assertRaises(exception.MagnumException, self.rotate)
+        )
+
+    def test_another_keypair_of_the_same_name(self) -> None:
+        self.login(user="other_user")
+        self.keypairs = {("", "mine"): "ssh-ed25519 BBBB"}
+        printed = (
+            "your keypair is not the cluster's of that name, and new machines "
+            "would get it: rename or delete yours, or rotate as a user who "
+            "has none of that name"
+        )
+        self.assertEqual(
+            magnum_client.Answer(
+                f"{printed} (HTTP 400)", f"{printed}. It is 'mine'"
+            ),
+            self.answer(),
+        )
+
+    def test_the_message_of_keystone_follows(self) -> None:
+        self.openstack.refusals["POST"] = 403
+        printed = "Keystone makes no application credential for you"
+        found = self.answer()
+        self.assertEqual(f"{printed} (HTTP 400)", found.printed)
+        self.assertEqual(f"{printed}. no (HTTP 403)", found.detail)

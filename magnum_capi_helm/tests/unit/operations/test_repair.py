@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from oslotest import base as test_base
+
 from magnum_capi_helm.chart import conversion
-from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import held
@@ -27,22 +29,12 @@ PLANE = names.control_plane(base.RELEASE)
 _VERSION = {("get", "Cluster"), ("get", "KubeadmControlPlane")}
 
 
-class RepairTestCase(base.FlowTestCase):
+class RepairTestCase(base.NodegroupTestCase):
     """A complete cluster that somebody disturbs."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.complete()
-
-    def live(self, kind: kinds.Kind, name: str) -> client.Object:
-        """A live object."""
-        found = self.server.get(kind, base.NAMESPACE, name)
-        assert found is not None
-        return found
 
     def disturb(self, kind: kinds.Kind, name: str, spec: Any) -> None:
         """Change an object behind helm's back."""
-        self.server.patch(kind, base.NAMESPACE, name, {"spec": spec})
+        self.edit(kind, name, {"spec": spec})
 
     def failed_revision(self) -> None:
         """A resize whose helm is stopped half way, and is undone."""
@@ -54,12 +46,10 @@ class RepairTestCase(base.FlowTestCase):
         self.disturb(kinds.MACHINE_DEPLOYMENT, WORKERS, change)
 
     def as_wanted(self) -> bool:
-        """Whether nothing is left of the disturbance."""
         plane = self.live(kinds.CONTROL_PLANE, PLANE)["spec"]
         workers = self.live(kinds.MACHINE_DEPLOYMENT, WORKERS)["spec"]
-        return {
-            "v1.34.2",
-        } == {plane["version"], workers["template"]["spec"]["version"]}
+        version = workers["template"]["spec"]["version"]
+        return {plane["version"], version} == {"v1.34.2"}
 
     def verbs(self) -> set[tuple[str, str]]:
         """What was done to the management cluster, but for the records.
@@ -74,45 +64,29 @@ class RepairTestCase(base.FlowTestCase):
 
 
 class RepairTest(RepairTestCase):
-    """After a revision that failed."""
-
-    def test_changes_of_a_failed_revision_are_repaired(self) -> None:
+    def test_changes_of_a_failed_revision_are_repaired_once(self) -> None:
         self.failed_revision()
         self.resize(2)
         self.assertTrue(self.as_wanted())
         self.assertEqual(2, self.replicas())
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-
-    def test_a_repair_is_done_once(self) -> None:
-        self.failed_revision()
-        self.resize(2)
+        self.assert_updated()
         self.management.requests.clear()
         self.resize(4)
         self.assertEqual(_VERSION, self.verbs())
 
     def test_a_poll_does_it_where_the_request_could_not(self) -> None:
         self.failed_revision()
-        self.management.fail(
-            errors.ManagementUnreachable("no answer"),
-            verbs=["patch"],
-            kind=kinds.CONTROL_PLANE,
-        )
+        self.fails("patch", kinds.CONTROL_PLANE)
         self.resize(2)
         runs = len(self.helm.upgrades)
         self.assertFalse(self.as_wanted())
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         self.management.recover()
-        self.plane.clock.advance(11)
-        self.poll()
+        self.poll_after(11)
         self.assertTrue(self.as_wanted())
         self.assertEqual(runs, len(self.helm.upgrades))
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def test_changes_of_a_killed_helm_are_repaired(self) -> None:
         self.helm.outcomes = [helm.Outcome.KILLED]
@@ -121,47 +95,39 @@ class RepairTest(RepairTestCase):
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.33.0"})
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         for seconds in (0, lease.DURATION + 1, 331):
-            self.plane.clock.advance(seconds)
-            self.poll()
+            self.poll_after(seconds)
         self.assertTrue(self.as_wanted())
         self.assertEqual(3, self.replicas())
 
     def test_an_object_refused_by_a_webhook_stays_with_a_warning(self) -> None:
         self.failed_revision()
-        self.management.fail(
-            errors.ManagementError("admission webhook denied it"),
-            verbs=["patch"],
-            kind=kinds.CONTROL_PLANE,
+        self.fails(
+            "patch",
+            kinds.CONTROL_PLANE,
+            error=errors.ManagementError("admission webhook denied it"),
         )
         self.resize(2)
         self.assertIn("stays as it is: admission webhook", self.log.output)
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def test_a_kept_object_that_is_missing_is_made_anew(self) -> None:
         self.failed_revision()
         (name, *_) = self.server.names(kinds.CONFIG_TEMPLATE)
+        where = (kinds.CONFIG_TEMPLATE, base.NAMESPACE, name)
         self.resize(2)
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
-        self.server.delete(kinds.CONFIG_TEMPLATE, base.NAMESPACE, name)
+        self.server.delete(*where)
         self.poll()
-        made = self.live(kinds.CONFIG_TEMPLATE, name)
-        self.assertEqual(
-            base.RELEASE,
-            view.annotations_of(made)["meta.helm.sh/release-name"],
-        )
-
-    def test_an_uncreatable_object_is_left_with_a_warning(self) -> None:
-        self.failed_revision()
-        name = self.server.names(kinds.CONFIG_TEMPLATE)[0]
-        self.resize(2)
+        notes = view.annotations_of(self.live(kinds.CONFIG_TEMPLATE, name))
+        self.assertEqual(base.RELEASE, notes["meta.helm.sh/release-name"])
+        # Or it is left with a warning.
+        self.plane.clock.advance(11)
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
-        self.server.delete(kinds.CONFIG_TEMPLATE, base.NAMESPACE, name)
-        self.management.fail(
-            errors.ManagementError("no such version"),
-            verbs=["create"],
-            kind=kinds.CONFIG_TEMPLATE,
+        self.server.delete(*where)
+        self.fails(
+            "create",
+            kinds.CONFIG_TEMPLATE,
+            error=errors.ManagementError("no such version"),
         )
         self.poll()
         self.assertIn("stays as it is: no such version", self.log.output)
@@ -226,14 +192,11 @@ class StraysTest(RepairTestCase):
         templates = self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
         self.assertIn("older", templates)
 
-    def test_an_addon_that_helm_could_not_delete_goes_before_the_end(
-        self,
-    ) -> None:
+    def test_an_addon_that_helm_left_goes_before_the_end(self) -> None:
         self.stray(kinds.HELM_RELEASE, "stray")
         self.stray(kinds.MANIFESTS, "kept", **{_POLICY: "keep"})
         self.resize(3)
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         self.assertNotIn("stray", self.server.names(kinds.HELM_RELEASE))
         self.poll()
@@ -246,13 +209,10 @@ class MissingTest(RepairTestCase):
         name = self.server.names(kinds.HELM_RELEASE)[0]
         self.resize(3)
         self.server.delete(kinds.HELM_RELEASE, base.NAMESPACE, name)
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         self.assertIn(name, self.server.names(kinds.HELM_RELEASE))
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def test_an_addon_that_another_program_deletes_again_waits(self) -> None:
         name = self.server.names(kinds.HELM_RELEASE)[0]
@@ -271,20 +231,16 @@ class MissingTest(RepairTestCase):
 
 
 class SameCountTest(RepairTestCase):
-    """A resize to the same count: once more, all that is wanted."""
-
     def test_a_resize_to_the_same_count_repairs_the_release(self) -> None:
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.33.0"})
         self.resize(2)
         self.assertTrue(self.as_wanted())
-
-    def test_an_equal_release_is_not_written(self) -> None:
+        # An equal release is not written.
         before = self.versions()
         self.resize(2)
         self.assertEqual(before, self.versions())
 
     def versions(self) -> dict[str, str]:
-        """The resourceVersions of the objects of Cluster API and of addons."""
         return {
             f"{kind.name} {name}": view.version_of(self.live(kind, name))
             for kind in kinds.ALL
@@ -292,28 +248,18 @@ class SameCountTest(RepairTestCase):
             for name in self.server.names(kind)
         }
 
-    def test_an_ordinary_resize_reads_the_version_alone(self) -> None:
-        self.management.requests.clear()
-        self.resize(3)
-        self.assertEqual(_VERSION, self.verbs())
-
 
 class CountTest(RepairTestCase):
     """Counts that are nobody's but the rows'."""
 
-    def test_another_groups_count_does_not_keep_an_update_from_its_end(
-        self,
-    ) -> None:
+    def test_another_groups_count_does_not_keep_an_update(self) -> None:
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
         self.resize(3)
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual(
             1, self.live(kinds.CONTROL_PLANE, PLANE)["spec"]["replicas"]
         )
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def test_repeated_foreign_changes_are_repaired_with_pauses(self) -> None:
         self.resize(3)
@@ -326,3 +272,77 @@ class CountTest(RepairTestCase):
             self.plane.clock.advance(10)
         # At once, then after 10, 20 and 40 seconds.
         self.assertEqual([True, True, False, True, False, False], patched)
+
+
+_SCOPE = ("magnum-p", "k1")
+_OURS = {
+    "meta.helm.sh/release-name": "k1",
+    "meta.helm.sh/release-namespace": "magnum-p",
+}
+_KEPT = {**_OURS, "helm.sh/resource-policy": "keep"}
+_OTHERS = {**_OURS, "meta.helm.sh/release-name": "k2"}
+#: Counts of control plane and workers, annotations of the MachineDeployment
+#: -> whether the counts differ from 3 and 2.
+COUNTS: tuple[tuple[int, int, dict[str, str], bool], ...] = (
+    (3, 2, {}, False),
+    (1, 2, {}, True),
+    (3, 4, {}, True),
+    (3, 4, {view.AUTOSCALER_ANNOTATION: "5"}, False),
+)
+#: Annotations of the addon "new" beside "cni" -> whether it is one too many.
+STRAYS: tuple[tuple[dict[str, str], bool], ...] = (
+    (_OURS, True),
+    (_KEPT, False),
+    (_OTHERS, False),
+    ({}, False),
+)
+
+
+def obj(name: str, notes: dict[str, str], **fields: Any) -> view.Object:
+    return {"metadata": {"name": name, "annotations": notes}, **fields}
+
+
+class DriftTest(test_base.BaseTestCase):
+    def test_a_count_that_the_rows_decide_differs(self) -> None:
+        rows = requested_groups.Rows(
+            uuid="u",
+            release="k1",
+            groups=(
+                requested_groups.Group("m", "master", "", True, 3),
+                requested_groups.Group("w", "workers", "workers", False, 2),
+            ),
+        )
+        for masters, workers, notes, differs in COUNTS:
+            with self.subTest(masters=masters, workers=workers, notes=notes):
+                spec = {"replicas": workers}
+                group = obj("k1-workers", notes, spec=spec)
+                plane = obj("k1-control-plane", {}, spec={"replicas": masters})
+                live = view.View(
+                    "k1", control_plane=plane, deployments=(group,)
+                )
+                self.assertIs(differs, repair.miscounted(live, rows))
+
+    def test_objects_that_are_not_there_do_not_differ(self) -> None:
+        group = requested_groups.Group("w", "workers", "workers", False, 2)
+        rows = requested_groups.Rows(uuid="u", release="k1", groups=(group,))
+        self.assertFalse(repair.miscounted(view.View("k1"), rows))
+
+    def test_an_addon_of_helm_in_no_manifest_is_too_many(self) -> None:
+        for notes, differs in STRAYS:
+            with self.subTest(notes=notes):
+                addons = (obj("cni", _OURS), obj("new", notes))
+                live = view.View("k1", addons=addons)
+                found = repair.addons_differ(live, _SCOPE, {"cni"})
+                self.assertIs(differs, found)
+
+    def test_a_missing_addon_differs_if_addons_were_read(self) -> None:
+        unread = view.View("k1", addons_known=False)
+        expected: tuple[tuple[view.View, set[str], bool], ...] = (
+            (view.View("k1"), {"cni"}, True),
+            (view.View("k1"), set(), False),
+            (unread, {"cni"}, False),
+        )
+        for live, wanted, differs in expected:
+            with self.subTest(known=live.addons_known, wanted=wanted):
+                found = repair.addons_differ(live, _SCOPE, wanted)
+                self.assertIs(differs, found)

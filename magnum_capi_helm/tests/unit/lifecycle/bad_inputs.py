@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Requests that are refused, each with the one line that says why.
+
+The rules of a label or value are rows of its topic, ``tests/unit/features``.
+Here is a row for each way of a refusal to the user, and for each rule that
+takes more than a label: what is wrong -> the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any, TypeAlias
+
+from magnum_capi_helm.tests.fakes import openstack
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """A cluster or nodegroup that differs from one that works.
+
+    :param refusal: the whole status_reason
+    :param labels: of the cluster or nodegroup
+    :param fields: of the cluster or nodegroup
+    :param template: fields of the cluster template
+    :param chart: version that the template asks for; empty: the default
+    :param masters: machines of the control plane
+    :param options: of ``[capi_helm]``
+    """
+
+    refusal: str
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    template: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    chart: str = ""
+    masters: int = 1
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+Table: TypeAlias = dict[str, Input]
+
+#: Values of labels that are none of the type.
+TYPES: Table = {
+    "a size with a unit": Input(
+        "label etcd_blockdevice_size: give a size in GB from 0 to "
+        "65536. It is '10GB'; 0 keeps etcd on the root disk",
+        labels={"etcd_blockdevice_size": "10GB"},
+    ),
+    "an argument without a value": Input(
+        "label kubeapi_options: give arguments as --name=value, separated by "
+        "spaces, each once. It is '--profiling'",
+        labels={"kubeapi_options": "--profiling"},
+    ),
+    "pods: IPv6 alone": Input(
+        "label pods_cidr: give an IPv4 network without host bits (/8 to "
+        "/24), for dual-stack followed by an IPv6 network (/48 to /64). It "
+        "is 'fd00:1::/56'; Cluster API's OpenStack provider makes IPv4 "
+        "subnets alone, and floating IPs are IPv4; an example is "
+        "10.100.0.0/16",
+        labels={"pods_cidr": "fd00:1::/56"},
+    ),
+    "taint: a value that is not ASCII": Input(
+        "label node_taints: give key=value:effect or key:effect, separated "
+        "by commas, with the effects NoSchedule, PreferNoSchedule, "
+        "NoExecute. It is 'size=größe:NoSchedule'; 'größe' is no value: up "
+        "to 63 of A-Z a-z 0-9 - _ . , a letter or digit at both ends",
+        labels={"node_taints": "size=größe:NoSchedule"},
+    ),
+    "a zone among several": Input(
+        "label control_plane_availability_zones: give names of Nova "
+        "availability zones, separated by commas. It is 'az1,az9'; 'az9' is "
+        "none of those that are there (az1, az2)",
+        labels={"control_plane_availability_zones": "az1,az9"},
+    ),
+    "a version of the chart in words": Input(
+        "label capi_helm_chart_version: give a chart version. It is "
+        "'latest'; an example is 0.27.0",
+        template={"labels": {"capi_helm_chart_version": "latest"}},
+    ),
+}
+
+#: Text that somebody on its way would read as more than text.
+SYNTAX: Table = {
+    "registry: a command": Input(
+        "label container_infra_prefix: give a registry, with or without a "
+        "path. It is 'registry.example.org/$(id)'; an example is "
+        "registry.example.org:5000/kubernetes",
+        labels={"container_infra_prefix": "registry.example.org/$(id)"},
+    ),
+    "proxy: a command": Input(
+        "no_proxy: give host names, domains, addresses and networks "
+        "separated by commas. '$(id)' is none",
+        template={
+            "http_proxy": "http://proxy.example.org:3128",
+            "no_proxy": "localhost,$(id)",
+        },
+    ),
+    "scheduler: quotes": Input(
+        "label kubescheduler_options: give v a value of only letters, "
+        "digits, full stops and _ , : = / + @ % * < [ ] -. It is '--v=\"4\"'",
+        labels={"kubescheduler_options": '--v="4"'},
+    ),
+    "OIDC: a second line": Input(
+        "label oidc_client_id: give the client ID that tokens are issued "
+        "for, of only letters, digits, full stops and _ , : = / + @ % * < [ "
+        "] -. It is 'me\\n- x'",
+        labels={
+            "oidc_issuer_url": "https://sso.example.org",
+            "oidc_client_id": "me\n- x",
+        },
+    ),
+    "profile: a path": Input(
+        "label capi_helm_values_profiles: give different names of the "
+        "operator's profiles between commas or spaces. It is "
+        "'../../etc/passwd'",
+        template={"labels": {"capi_helm_values_profiles": "../../etc/passwd"}},
+    ),
+    "profile: not there": Input(
+        "label capi_helm_values_profiles: give names of the operator's "
+        "profiles. It is 'gold'; there are none",
+        template={"labels": {"capi_helm_values_profiles": "gold"}},
+    ),
+}
+
+#: What does not go with each other, or with the chart.
+CONTRADICTIONS: Table = {
+    "a network that a load balancer of ovn would not join": Input(
+        "label api_server_network: give it with another octavia_provider "
+        "than ovn, whose load balancers can't connect two networks. It is "
+        "'public'",
+        labels={
+            "octavia_provider": "ovn",
+            "api_server_network": "public",
+            "master_lb_floating_ip_enabled": "false",
+        },
+    ),
+    "Hubble without cilium": Input(
+        "label cilium_hubble_ui_enabled: give it with "
+        "network_driver=cilium. It is 'true'",
+        labels={"cilium_hubble_ui_enabled": "true"},
+    ),
+    "a version of the other network plugin": Input(
+        "label calico_chart_version: give it with network_driver=calico. It "
+        "is 'v3.31.6'",
+        labels={"calico_chart_version": "v3.31.6"},
+        template={"network_driver": "cilium"},
+    ),
+    "a type of etcd's volume that is not made": Input(
+        "label etcd_volume_type: give it together with "
+        "etcd_blockdevice_size. It is 'fast'",
+        labels={"etcd_volume_type": "fast"},
+    ),
+    "a type of etcd's disk, which is no volume": Input(
+        "label etcd_blockdevice_volume_type: give it with "
+        "etcd_blockdevice_type=volume. It is 'fast'",
+        labels={
+            "etcd_blockdevice_size": "10",
+            "etcd_blockdevice_type": "local",
+            "etcd_blockdevice_volume_type": "fast",
+        },
+    ),
+    "a rotation of no audit log, by an alias": Input(
+        "label audit_log_maxage: give it together with "
+        "audit_log_enabled=true. It is '7'",
+        labels={"audit_log_maxage": "7"},
+    ),
+    "a threshold of no autoscaler": Input(
+        "label auto_scaling_utilization_threshold: give it together with "
+        "auto_scaling_enabled=true. It is '0.7'",
+        labels={"auto_scaling_utilization_threshold": "0.7"},
+    ),
+    "port security in no extra network": Input(
+        "label extra_network_port_security: give it together with "
+        "extra_network_names. It is 'false'",
+        labels={"extra_network_port_security": "false"},
+    ),
+    "a zone of volumes that are not made": Input(
+        "label boot_volume_availability_zone: give it together with "
+        "boot_volume_size, docker_volume_size or extra_volumes. It is "
+        "'nova'",
+        labels={"boot_volume_availability_zone": "nova"},
+    ),
+    "two volumes of one name": Input(
+        "label extra_volumes: give each name once. It is 'data:1,data:2'",
+        labels={"extra_volumes": "data:1,data:2"},
+    ),
+    "security groups": Input(
+        "label extra_security_groups: give it with a chart version that "
+        "applies it. It is 'web'; charts 0.11.0 and later do, and this is "
+        "0.10.1",
+        labels={"extra_security_groups": "web"},
+        chart="0.10.1",
+    ),
+    "pods and nodes": Input(
+        "cilium_ipv4pool and fixed_subnet_cidr overlap: give ranges that "
+        "have no address in common. They are 10.0.0.0/16 and 10.0.0.0/24",
+        labels={"cilium_ipv4pool": "10.0.0.0/16"},
+    ),
+    "a template for clients that use no certificates": Input(
+        "tls_disabled: choose a template without it, since the Kubernetes API "
+        "always has TLS and `openstack coe cluster config` would leave the "
+        "certificates out. It is true in cluster template 'bare'",
+        template={"tls_disabled": True, "name": "bare"},
+    ),
+    "a flavor of no load balancer": Input(
+        "label api_server_lb_flavor: give it with master_lb_enabled. It is "
+        "'ha'",
+        labels={"api_server_lb_flavor": "ha"},
+        fields={"master_lb_enabled": False},
+        options={"api_load_balancer": "requested"},
+    ),
+    "a network of the API and a floating IP": Input(
+        "label api_server_network: give it with "
+        "master_lb_floating_ip_enabled=false. It is 'public'",
+        labels={"api_server_network": "public"},
+    ),
+}
+
+#: What OpenStack does not have, or not as a cluster needs it.
+UNFIT: Table = {
+    "a security group that is not there": Input(
+        "label extra_security_groups (spaces separate names): there is no "
+        "such security group; choose one of `openstack security group list`. "
+        "It is 'db'",
+        labels={"extra_security_groups": "web db"},
+    ),
+    "a flavor that Octavia does not have": Input(
+        "label api_server_lb_flavor: give the name of an Octavia flavor. It "
+        "is 'big'; Octavia has ha, small",
+        labels={"api_server_lb_flavor": "big"},
+    ),
+    "a zone that Octavia does not have": Input(
+        "label api_server_lb_availability_zone: give the name of an Octavia "
+        "availability zone. It is 'az9'; Octavia has az1",
+        labels={"api_server_lb_availability_zone": "az9"},
+    ),
+    "a network of the API that is not there": Input(
+        "label api_server_network: there is no such network; choose one of "
+        "`openstack network list`. It is 'management'",
+        labels={
+            "api_server_network": "management",
+            "master_lb_floating_ip_enabled": "false",
+        },
+    ),
+    "a network of the API without addresses of the nodes' IP version": (
+        Input(
+            "label api_server_network: the network has no IPv4 subnet, and "
+            "nodes have IPv4 addresses; choose another. It is 'ipv6'",
+            labels={
+                "api_server_network": "ipv6",
+                "master_lb_floating_ip_enabled": "false",
+            },
+        )
+    ),
+}
+
+#: Labels without an effect.
+UNKNOWN: Table = {
+    "a label that is almost another": Input(
+        "label 'auto_scaling_enable' is not known (did you mean "
+        "auto_scaling_enabled?)",
+        labels={"auto_scaling_enable": "true"},
+        options={"unknown_labels": "reject"},
+    ),
+    "a label that another driver applies": Input(
+        "label cert_manager_api has no effect: kubeadm always lets the "
+        "cluster sign certificate requests. It is 'false'; label "
+        "coredns_tag has no effect: kubeadm chooses the versions that belong "
+        "to the Kubernetes version. It is '1.11.1'",
+        labels={
+            "coredns_tag": "1.11.1",
+            "cert_manager_api": "false",
+            "different_failure_domain": "false",
+            "heat_container_agent_tag": "wallaby-stable-1",
+        },
+        options={"unknown_labels": "reject"},
+    ),
+    "a label that is read from templates": Input(
+        "label capi_helm_chart_version is read from the template alone",
+        labels={"capi_helm_chart_version": "0.26.1"},
+        options={"unknown_labels": "reject"},
+    ),
+}
+
+#: What OpenStack does not have, by HTTP.
+LOOKUPS: Table = {
+    "a flavor that is not there": Input(
+        "flavor_id: there is no such flavor; choose one of `openstack flavor "
+        "list`. It is 'm1.huge'",
+        fields={"flavor_id": "m1.huge"},
+    ),
+    "a flavor that is too small": Input(
+        "flavor_id: the flavor is too small: a node needs 2 VCPUs and 2048 "
+        "MiB. Flavor 'm1.tiny' has 2 VCPUs and 512 MiB",
+        fields={"flavor_id": "m1.tiny"},
+    ),
+    "an image with a name of two lines": Input(
+        "image_id: there is no such image; choose one of `openstack image "
+        "list`. It is 'dos\\n6'",
+        template={"image_id": "dos\n6"},
+    ),
+    "an image that is not there": Input(
+        "image_id: there is no such image; choose one of `openstack image "
+        "list`. It is 'dos'",
+        template={"image_id": "dos"},
+    ),
+    "a network that is not there": Input(
+        "fixed_network: there is no such network; choose one of `openstack "
+        "network list`. It is 'lost'",
+        fields={"fixed_network": "lost"},
+    ),
+    "a subnet that is not there": Input(
+        "fixed_subnet: there is no such subnet; choose one of `openstack "
+        "subnet list`. It is 'lost'",
+        fields={"fixed_subnet": "lost"},
+    ),
+    "a keypair that is not there": Input(
+        "keypair: there is no such keypair; choose one of `openstack keypair "
+        "list`. It is 'lost'",
+        fields={"keypair": "lost"},
+    ),
+    "an external network that is not there": Input(
+        "external_network_id: there is no such network; choose one of "
+        "`openstack network list`. It is 'lost'",
+        template={"external_network_id": "lost"},
+    ),
+}
+
+#: Images beside the one of the cluster.
+IMAGES = [openstack.image("ubuntu-1.33", kube_version="v1.33.4")]
+
+#: Nodegroups; the fields are those of the group.
+GROUPS: Table = {
+    "a node label that is not ASCII": Input(
+        "node_labels: a label of a nodegroup is not allowed. It is nodegroup "
+        "'größe': 'größe' is no value: up to 63 of A-Z a-z 0-9 - _ . , a "
+        "letter or digit at both ends",
+        fields={"name": "größe", "node_labels": {"tier": "größe"}},
+    ),
+    "an image that is older than the control plane": Input(
+        "image_id: a new machine joins a control plane of its own minor "
+        "version of Kubernetes alone. Image 'ubuntu-1.33' has 1.33.4, and "
+        "the control plane has 1.34.2",
+        fields={"image_id": "ubuntu-1.33"},
+    ),
+    "a label that nobody knows": Input(
+        "label 'boot_volume_sise' is not known (did you mean "
+        "boot_volume_size?)",
+        labels={"boot_volume_sise": "20"},
+        options={"unknown_labels": "reject"},
+    ),
+    "a label that another driver applies": Input(
+        "label different_failure_domain has no effect: the chart passes no "
+        "scheduler hints to Nova; server_group_policies spreads machines over "
+        "hosts. It is 'true'",
+        labels={"different_failure_domain": "true"},
+        options={"unknown_labels": "reject"},
+    ),
+    "a label of the cluster": Input(
+        "label pods_cidr is read from the template and the cluster alone",
+        labels={"pods_cidr": "banana"},
+        options={"unknown_labels": "reject"},
+    ),
+}

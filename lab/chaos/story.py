@@ -136,8 +136,6 @@ class Story:
         refusal, doubt = self._send(operation)
         if refusal:
             return endings.FAILED, refusal
-        if operation == "rotate":
-            return endings.DONE, ""
         began = time.monotonic()
         while time.monotonic() < began + PATIENCE * base.SLOWER:
             time.sleep(witness.PAUSE)
@@ -238,7 +236,7 @@ class Story:
             return orders.GROUP in groups
         if operation == "delete group":
             return orders.GROUP not in groups
-        return operation == "create"
+        return operation in ("create", "rotate")
 
     def _compare(self, operation: str, before: set[str]) -> None:
         """Nothing is there, missing or replaced that nobody asked for."""

@@ -67,10 +67,18 @@ class Witness:
             return {"status": "?_IN_PROGRESS", "groups": {}}
 
     def forgotten(self, found: dict[str, Any] | None) -> bool:
-        """Whether the driver never heard of a cluster that is to be made."""
+        """Whether the driver never heard of a request.
+
+        Of a create there is no release then. Before a resize Magnum writes
+        the group's status, and the cluster's afterwards: no poll comes for a
+        group alone.
+        """
         row = found or {}
-        made = row.get("stack_id")
-        return row.get("status") == "CREATE_IN_PROGRESS" and not made
+        if row.get("status", "").endswith("_IN_PROGRESS"):
+            made = row.get("stack_id")
+            return bool(row["status"] == "CREATE_IN_PROGRESS" and not made)
+        groups = row.get("groups", {}).values()
+        return any(e["status"].endswith("_IN_PROGRESS") for e in groups)
 
     def named(self) -> str:
         """The UUID of a cluster of that name; empty where there is none."""

@@ -236,7 +236,10 @@ class Story:
             return orders.GROUP in groups
         if operation == "delete group":
             return orders.GROUP not in groups
-        return operation in ("create", "rotate")
+        if operation == "rotate":
+            now = self._scene.credentials_of(self._seen.uuid)
+            return any(each["id"] not in self._credentials for each in now)
+        return operation == "create"
 
     def _compare(self, operation: str, before: set[str]) -> None:
         """Nothing is there, missing or replaced that nobody asked for."""

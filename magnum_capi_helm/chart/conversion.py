@@ -4,7 +4,7 @@
 
 Released charts render v1beta1 of Cluster API and of its provider for
 OpenStack (CAPO). Cluster API 1.16 does not serve it; CAPO 0.15 still does.
-The tables have all fields that v1beta1 has in a ``spec``, without
+``conversion.yaml`` has all fields that v1beta1 has in a ``spec``, without
 ``topology`` and ``flavorID``, which no chart renders. The result is the object
 that Cluster API stores when it gets the v1beta1 one: if a field differed,
 Cluster API would replace machines. Hence a value that v1beta1 takes for absent
@@ -23,6 +23,7 @@ import re
 from typing import Any, NamedTuple, TypeAlias
 
 from magnum_capi_helm.model import api_versions
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 #: The version that charts render, and the one that it is converted to.
@@ -49,300 +50,30 @@ class Field(NamedTuple):
 Rows: TypeAlias = dict[str, Field]
 
 
-def _table(text: str) -> Rows:
-    """Return the rows of a text.
-
-    A line has paths, new paths if they differ, and a conversion:
-    ``old old``, ``old -> new: seconds``, ``old -> new new``.
-    """
-    rows = {}
-    for line in filter(None, map(str.strip, text.splitlines())):
-        paths, _, how = line.partition(": ")
-        old, _, new = paths.partition(" -> ")
-        for each in old.split():
-            to = () if how == "dropped" else tuple(new.split()) or (each,)
-            rows[each] = Field(to, how or "filled")
+def _rows(part: Mapping[str, Any]) -> Rows:
+    """Return the rows of a part of ``conversion.yaml``, which explains it."""
+    rows: Rows = {}
+    for fields, entry in part.items():
+        row = entry if isinstance(entry, Mapping) else {"how": entry}
+        how = row.get("how") or "filled"
+        for old in fields.split():
+            to = str(row.get("to", old))
+            new = () if how == "dropped" else tuple(to.split())
+            each = _rows(row["each"]) if "each" in row else None
+            if "below" not in row:
+                rows[old] = Field(new, how, each)
+                continue
+            for key, field in _rows(row["below"]).items():
+                below = tuple(f"{to}.{path}" for path in field.to)
+                rows[f"{old}.{key}"] = field._replace(to=below)
     return rows
 
 
-def _under(path: str, rows: Rows) -> Rows:
-    """Return rows with a path before both paths of each."""
-    return {
-        f"{path}.{old}": field._replace(
-            to=tuple(f"{path}.{new}" for new in field.to)
-        )
-        for old, field in rows.items()
-    }
-
-
-def _inner(path: str, rows: Rows, to: str = "", how: str = "filled") -> Rows:
-    """Return the row of a list of objects, or of one object."""
-    return {path: Field((to or path,), how, rows)}
-
-
-_METADATA = _table("metadata.labels metadata.annotations")
-_GATES = _table("conditionType polarity")
-_MACHINE_TAINTS = _table("key value effect propagation")
-_TIMEOUTS = """
-    nodeDrainTimeout -> deletion.nodeDrainTimeoutSeconds: seconds
-    nodeDeletionTimeout -> deletion.nodeDeletionTimeoutSeconds: seconds
-    nodeVolumeDetachTimeout -> deletion.nodeVolumeDetachTimeoutSeconds: seconds
-"""
-
-_CLUSTER = _table("""
-    paused clusterNetwork.serviceDomain clusterNetwork.apiServerPort
-    clusterNetwork.pods.cidrBlocks clusterNetwork.services.cidrBlocks
-    controlPlaneEndpoint.host controlPlaneEndpoint.port
-    controlPlaneRef infrastructureRef: reference
-""") | _inner("availabilityGates", _GATES)
-
-_MACHINE = {
-    **_table(f"""
-        clusterName version providerID failureDomain
-        bootstrap.configRef infrastructureRef: reference
-        bootstrap.dataSecretName: kept
-        {_TIMEOUTS}
-    """),
-    **_inner("readinessGates", _GATES),
-    **_inner("taints", _MACHINE_TAINTS),
-}
-_ROLLING = "strategy.rollingUpdate"
-_MACHINE_DEPLOYMENT = {
-    **_table(f"""
-        clusterName selector paused
-        replicas: kept
-        minReadySeconds -> template.spec.minReadySeconds: kept
-        rolloutAfter -> rollout.after
-        strategy.type -> rollout.strategy.type
-        {_ROLLING}.maxSurge -> rollout.{_ROLLING}.maxSurge: kept
-        {_ROLLING}.maxUnavailable -> rollout.{_ROLLING}.maxUnavailable: kept
-        {_ROLLING}.deletePolicy -> deletion.order
-        strategy.remediation.maxInFlight -> remediation.maxInFlight: kept
-        machineNamingStrategy.template -> machineNaming.template
-        progressDeadlineSeconds revisionHistoryLimit: dropped
-    """),
-    **_under("template", _METADATA),
-    **_under("template.spec", _MACHINE),
-}
-
-_UNHEALTHY = _table("""
-    type status
-    timeout -> timeoutSeconds: seconds
-""")
-_TRIGGER = "remediation.triggerIf"
-_HEALTH_CHECK = {
-    **_table(f"""
-        clusterName selector
-        nodeStartupTimeout -> checks.nodeStartupTimeoutSeconds: seconds
-        maxUnhealthy -> {_TRIGGER}.unhealthyLessThanOrEqualTo: kept
-        unhealthyRange -> {_TRIGGER}.unhealthyInRange
-        remediationTemplate -> remediation.templateRef: versioned reference
-    """),
-    **_inner(
-        "unhealthyConditions", _UNHEALTHY, "checks.unhealthyNodeConditions"
-    ),
-    **_inner(
-        "unhealthyMachineConditions",
-        _UNHEALTHY,
-        "checks.unhealthyMachineConditions",
-    ),
-}
-
-_COMPONENT = _table("""
-    extraArgs: arguments
-    extraEnvs: kept
-""") | _inner(
-    "extraVolumes", _table("name hostPath mountPath readOnly pathType")
-)
-_HEALTH = "timeouts.controlPlaneComponentHealthCheckSeconds"
-_CLUSTER_CONFIGURATION = {
-    **_table("""
-        controlPlaneEndpoint certificatesDir imageRepository featureGates
-        dns.imageRepository dns.imageTag encryptionAlgorithm
-        certificateValidityPeriodDays caCertificateValidityPeriodDays
-        apiServer.certSANs
-        etcd.local.imageRepository etcd.local.imageTag etcd.local.dataDir
-        etcd.local.serverCertSANs etcd.local.peerCertSANs
-        etcd.local.extraArgs: arguments
-        etcd.local.extraEnvs: kept
-        etcd.external.endpoints etcd.external.caFile
-        etcd.external.certFile etcd.external.keyFile
-        kind apiVersion clusterName kubernetesVersion: dropped
-        networking.serviceSubnet networking.podSubnet: dropped
-        networking.dnsDomain: dropped
-    """),
-    **_under("apiServer", _COMPONENT),
-    **_under("controllerManager", _COMPONENT),
-    **_under("scheduler", _COMPONENT),
-}
-_ENDPOINT = _table("""
-    localAPIEndpoint.advertiseAddress localAPIEndpoint.bindPort
-""")
-# An empty list of taints is not the same as none, which means the default.
-_NODE = _table("""
-    nodeRegistration.name nodeRegistration.criSocket
-    nodeRegistration.ignorePreflightErrors nodeRegistration.imagePullPolicy
-    nodeRegistration.taints nodeRegistration.imagePullSerial: kept
-    nodeRegistration.kubeletExtraArgs: arguments
-    skipPhases patches.directory
-    kind apiVersion: dropped
-""")
-_TOKENS = _table("""
-    token description expires usages groups
-    ttl -> ttlSeconds: seconds
-""")
-_INIT = {**_NODE, **_ENDPOINT, **_inner("bootstrapTokens", _TOKENS)}
-_KUBECONFIG = _table("""
-    cluster.server cluster.tlsServerName cluster.insecureSkipTLSVerify
-    cluster.proxyURL cluster.certificateAuthorityData
-    user.authProvider.name user.authProvider.config
-    user.exec.command user.exec.args user.exec.apiVersion
-    user.exec.provideClusterInfo
-""") | _inner("user.exec.env", _table("name value"))
-_JOIN = {
-    **_NODE,
-    **_table("""
-        caCertPath discovery.tlsBootstrapToken discovery.file.kubeConfigPath
-        discovery.bootstrapToken.token discovery.bootstrapToken.caCertHashes
-        discovery.bootstrapToken.apiServerEndpoint
-        discovery.bootstrapToken.unsafeSkipCAVerification
-        discovery.timeout -> timeouts.tlsBootstrapSeconds: seconds
-    """),
-    **_under("discovery.file.kubeConfig", _KUBECONFIG),
-    # An empty one makes the machine one of the control plane.
-    **_inner("controlPlane", _ENDPOINT, how="kept"),
-}
-_USERS = _table("""
-    name gecos groups homeDir shell passwd primaryGroup sudo sshAuthorizedKeys
-    passwdFrom.secret.name passwdFrom.secret.key
-    inactive lockPassword: kept
-""")
-_PARTITIONS = _table("""
-    device tableType
-    layout overwrite: kept
-""") | _inner("diskLayout", _table("percentage partitionType"))
-_FILES = _table("""
-    path owner permissions encoding append content contentFormat
-    contentFrom.secret.name contentFrom.secret.key
-""")
-_FILESYSTEMS = _table("""
-    device filesystem label partition replaceFS extraOpts
-    overwrite: kept
-""")
-_TIMEOUT = "clusterConfiguration.apiServer.timeoutForControlPlane"
-_KUBEADM = {
-    **_table(f"""
-        mounts bootCommands preKubeadmCommands postKubeadmCommands format
-        ntp.servers
-        ntp.enabled verbosity: kept
-        ignition.containerLinuxConfig.additionalConfig
-        ignition.containerLinuxConfig.strict
-        {_TIMEOUT} \
-            -> initConfiguration.{_HEALTH} joinConfiguration.{_HEALTH}: seconds
-        useExperimentalRetryJoin: dropped
-    """),
-    **_under("clusterConfiguration", _CLUSTER_CONFIGURATION),
-    **_under("initConfiguration", _INIT),
-    **_under("joinConfiguration", _JOIN),
-    **_inner("files", _FILES),
-    **_inner("users", _USERS),
-    **_inner("diskSetup.partitions", _PARTITIONS),
-    **_inner("diskSetup.filesystems", _FILESYSTEMS),
-}
-
-# Its machines have the fields of a Machine, one level deeper than in v1beta1.
-_MACHINE_TEMPLATE = {
-    old: field._replace(to=tuple(f"spec.{new}" for new in field.to))
-    for old, field in {
-        **_table(f"""
-            infrastructureRef: reference
-            {_TIMEOUTS}
-        """),
-        **_inner("readinessGates", _GATES),
-        **_inner("taints", _MACHINE_TAINTS),
-    }.items()
-}
-_CONTROL_PLANE = {
-    **_table("""
-        version
-        replicas: kept
-        rolloutAfter -> rollout.after
-        rolloutBefore.certificatesExpiryDays \
-            -> rollout.before.certificatesExpiryDays
-        rolloutStrategy.type -> rollout.strategy.type
-        rolloutStrategy.rollingUpdate.maxSurge \
-            -> rollout.strategy.rollingUpdate.maxSurge: kept
-        remediationStrategy.maxRetry -> remediation.maxRetry: kept
-        remediationStrategy.minHealthyPeriod \
-            -> remediation.minHealthyPeriodSeconds: seconds
-        remediationStrategy.retryPeriod \
-            -> remediation.retryPeriodSeconds: positive seconds
-        machineNamingStrategy.template -> machineNaming.template
-    """),
-    **_under("machineTemplate", {**_METADATA, **_MACHINE_TEMPLATE}),
-    **_under("kubeadmConfigSpec", _KUBEADM),
-}
-
-# An empty map of security groups means that CAPO makes them.
-_PORTS = _table("""
-    network description nameSuffix fixedIPs securityGroups tags trunk: lists
-    adminStateUp macAddress allowedAddressPairs hostID vnicType profile: lists
-    propagateUplinkStatus valueSpecs: lists
-    disablePortSecurity -> enablePortSecurity: inverted
-""")
-_SERVER = {
-    **_table("""
-        providerID image sshKeyName securityGroups trunk tags: lists
-        serverMetadata configDrive rootVolume additionalBlockDevices: lists
-        serverGroup identityRef floatingIPPoolRef: lists
-        schedulerHintAdditionalProperties: lists
-        flavor -> flavor.filter.name
-    """),
-    **_inner("ports", _PORTS),
-}
-# The last one is a mistake of chart 0.26.0, which the API server dropped.
-# patches.yaml corrects it before this; older records of helm still have it.
-_SECURITY_GROUPS = _table("""
-    allNodesSecurityGroupRules -> clusterNodesSecurityGroupRules: lists
-    controlPlaneNodesSecurityGroupRules workerNodesSecurityGroupRules: lists
-    allowAllInClusterTraffic: kept
-    workerNodeSecurityGroupRules: dropped
-""")
-_OPENSTACK_CLUSTER = {
-    **_table("""
-        managedSubnets subnets router network externalNetwork tags: lists
-        controlPlaneEndpoint identityRef: kept
-        controlPlaneAvailabilityZones: lists
-        controlPlaneOmitAvailabilityZone: kept
-        networkMTU -> managedNetwork.mtu: kept
-        disablePortSecurity -> managedNetwork.enablePortSecurity: inverted
-        externalRouterIPs -> managedRouter.externalIPs: lists
-        disableExternalNetwork -> enableExternalNetwork: inverted
-        apiServerLoadBalancer -> apiServer.managedLoadBalancer: lists
-        disableAPIServerFloatingIP -> apiServer.enableFloatingIP: inverted
-        apiServerFloatingIP -> apiServer.floatingIP: kept
-        apiServerFixedIP -> apiServer.fixedIP: kept
-        apiServerPort -> apiServer.port: kept
-        bastion.enabled bastion.availabilityZone bastion.floatingIP: kept
-    """),
-    **_inner("managedSecurityGroups", _SECURITY_GROUPS, how="kept"),
-    **_under("bastion.spec", _SERVER),
-}
-
-_CAPI = "cluster.x-k8s.io"
-_CAPO = f"infrastructure.{_CAPI}"
 #: Group and kind -> the fields of its ``spec``.
 TABLES: Mapping[tuple[str, str], Rows] = {
-    (_CAPI, "Cluster"): _CLUSTER,
-    (_CAPI, "MachineDeployment"): _MACHINE_DEPLOYMENT,
-    (_CAPI, "MachineHealthCheck"): _HEALTH_CHECK,
-    (f"controlplane.{_CAPI}", "KubeadmControlPlane"): _CONTROL_PLANE,
-    (f"bootstrap.{_CAPI}", "KubeadmConfigTemplate"): {
-        **_under("template", _METADATA),
-        **_under("template.spec", _KUBEADM),
-    },
-    (_CAPO, "OpenStackCluster"): _OPENSTACK_CLUSTER,
-    (_CAPO, "OpenStackMachineTemplate"): _under("template.spec", _SERVER),
+    (group, kind): _rows(part)
+    for group, parts in encoding.package_data("chart/conversion.yaml").items()
+    for kind, part in parts.items()
 }
 
 

@@ -113,7 +113,7 @@ def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
 
 
 def without_effect(
-    ignored_labels: Mapping[str, labels.Ignored],
+    ignored_labels: Mapping[str, ignored.Ignored],
 ) -> Iterator[str]:
     """Yield a table: labels without effect, and the reason."""
     rows = (
@@ -127,7 +127,7 @@ def without_effect(
 
 
 def _by_reason(
-    ignored_labels: Mapping[str, labels.Ignored],
+    ignored_labels: Mapping[str, ignored.Ignored],
 ) -> dict[str, list[str]]:
     """Return the names of the labels for each reason."""
     groups: dict[str, list[str]] = {}
@@ -136,7 +136,7 @@ def _by_reason(
     return groups
 
 
-def _shown(name: str, ignored_labels: Mapping[str, labels.Ignored]) -> str:
+def _shown(name: str, ignored_labels: Mapping[str, ignored.Ignored]) -> str:
     """Return a name, with the values that this driver has anyway."""
     same = " or ".join(map(_value, ignored_labels[name].same))
     return markup.literal(name) + (f" (but {same})" if same else "")

@@ -246,37 +246,3 @@ def check_chart(
                 f"charts {versions.describe(label.charts)} do, and "
                 f"this is {version}",
             )
-
-
-@dataclasses.dataclass(frozen=True)
-class Ignored:
-    """A label of another driver that has no effect here.
-
-    :param why: why it has none, as a clause without a full stop
-    :param functional: the other driver makes a different cluster with it
-    :param same: values that this driver fulfils anyway; a bool stands for
-        every way to write it
-    :param secret: the value must not be shown
-    """
-
-    why: str
-    functional: bool
-    same: tuple[str | bool, ...] = ()
-    secret: bool = False
-
-    def misses(self, value: str) -> bool:
-        """Return whether the cluster lacks what the value asks for."""
-        return (
-            self.functional
-            and value != ""
-            and not any(_is(value, each) for each in self.same)
-        )
-
-
-def _is(value: str, wanted: str | bool) -> bool:
-    if not isinstance(wanted, bool):
-        return value.lower() == wanted.lower()
-    try:
-        return types.Boolean()(value) is wanted
-    except ValueError:
-        return False

@@ -17,6 +17,10 @@ from tools import shared_files
 
 #: All files of the product that are not modules: what it reads at run time.
 READ_AT_RUN_TIME = {
+    "magnum_capi_helm/chart/conversion.yaml",
+    "magnum_capi_helm/features/arguments.yaml",
+    "magnum_capi_helm/features/audit-policy.yaml",
+    "magnum_capi_helm/features/ignored.yaml",
     "magnum_capi_helm/helm/plugins/magnum-capi-helm/plugin.yaml",
     "magnum_capi_helm/kubernetes/permissions.yaml",
     "magnum_capi_helm/patches.yaml",

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-import dataclasses
+from collections.abc import Callable, Iterable
 import re
 from typing import Any
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
@@ -32,26 +32,8 @@ _HARMLESS = re.compile(f"{HARMLESS_FORM}+")
 #: The same in words.
 HARMLESS = "letters, digits, full stops and _ , : = / + @ % * < [ ] -"
 
-#: Go's cipher suites for TLS up to 1.2 without known weakness, and the three
-#: of TLS 1.3 (crypto/tls, CipherSuites); kube-apiserver and kubelet refuse to
-#: start with any other name but those of weak ones.
-_CIPHER_SUITES = frozenset(
-    {
-        "TLS_AES_128_GCM_SHA256",
-        "TLS_AES_256_GCM_SHA384",
-        "TLS_CHACHA20_POLY1305_SHA256",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
-        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
-        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
-        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-    }
-)
+_TABLES = encoding.package_data("features/arguments.yaml")
+_CIPHER_SUITES = frozenset(_TABLES["cipher_suites"])
 #: HTTP/2 demands one of them (RFC 9113, 9.2.2): without it Go's server does
 #: not start.
 _HTTP2 = frozenset(
@@ -136,77 +118,8 @@ def _options(
     )
 
 
-_KUBEADM = "kubeadm sets it"
-_CHART = "the chart sets it"
-
-_OF_ALL = {
-    r"cloud-(provider|config)": _CHART,
-    r".*kubeconfig": _KUBEADM,
-    r"(tls-)?(client-ca|cert|private-key|root-ca)-file": _KUBEADM,
-    r".*-(file|files|dir|directory)|config": "machines have no such file",
-}
-_API_SERVER = {
-    r"audit-.*": "see audit_log_enabled",
-    r"oidc-.*|authentication-config": "see oidc_issuer_url",
-    r"enable-admission-plugins": "see admission_control_list",
-    r"disable-admission-plugins": "see admission_control_disabled_list",
-    r"admission-control-config-file": "see pod_security_enforce",
-    r"encryption-provider-.*": "see etcd_encryption_enabled",
-    r"tls-cipher-suites": "see api_server_tls_cipher_suites",
-    r"tls-min-version": "see api_server_tls_min_version",
-    r"authorization-.*|authentication-.*": "see keystone_auth_enabled",
-    r"service-cluster-ip-range": "see service_cluster_ip_range",
-    r"secure-port": "see the template's apiserver_port",
-    r"v": "see api_server_log_level",
-    r"anonymous-auth": "kubelet's probes are anonymous",
-    r"(advertise|bind)-address": _KUBEADM,
-    r"(etcd|service-account|requestheader)-.*": _KUBEADM,
-    r"(proxy|kubelet)-client-.*": _KUBEADM,
-    r"allow-privileged|enable-bootstrap-token-auth": _KUBEADM,
-    **_OF_ALL,
-}
-_CONTROLLER_MANAGER = {
-    r"bind-address": _CHART,
-    r"allocate-node-cidrs|cluster-(cidr|name)": _KUBEADM,
-    r"cluster-signing-.*-file|requestheader-.*": _KUBEADM,
-    r"controllers|leader-elect|secure-port": _KUBEADM,
-    r"service-account-private-key-file": _KUBEADM,
-    r"service-cluster-ip-range": "see service_cluster_ip_range",
-    r"use-service-account-credentials": _KUBEADM,
-    **_OF_ALL,
-}
-_SCHEDULER = {
-    r"bind-address": _CHART,
-    r"leader-elect|secure-port": _KUBEADM,
-    **_OF_ALL,
-}
-_KUBELET_ARGUMENTS = {
-    r"node-labels": "see node_labels",
-    r"register-with-taints": "see node_taints",
-    r"tls-cipher-suites": "see kubelet_tls_cipher_suites",
-    r"tls-min-version": "see kubelet_tls_min_version",
-    r"hostname-override|node-ip|provider-id": "each machine has its own",
-    r"cluster-(dns|domain)|container-runtime-endpoint": _KUBEADM,
-    r"anonymous-auth|authentication-.*|authorization-.*": _KUBEADM,
-    r"pod-manifest-path|root-dir|register-node": _KUBEADM,
-    **_OF_ALL,
-}
-
-
 _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+")
 _SWITCHES = {"true": True, "false": False}
-
-
-@dataclasses.dataclass(frozen=True)
-class _Kind:
-    """A kind of values of kube-proxy's arguments.
-
-    :param allowed: the allowed values, for the error message
-    :param read: the value in the file; KeyError or ValueError: none
-    """
-
-    allowed: str
-    read: Callable[[str], Any]
 
 
 def _duration(text: str) -> str:
@@ -220,61 +133,33 @@ def _gates(text: str) -> dict[str, bool]:
     return {name: _SWITCHES[state] for name, _, state in pairs}
 
 
-def _one_of(*words: str) -> _Kind:
-    return _Kind(
-        errors.one_of(words), {word: word for word in words}.__getitem__
-    )
+def _one_of(*words: str) -> tuple[str, Callable[[str], Any]]:
+    return errors.one_of(words), {word: word for word in words}.__getitem__
 
 
-_NUMBER = _Kind("a whole number", label_types.Integer())
-_SWITCH = _Kind("true or false", _SWITCHES.__getitem__)
-_TIME = _Kind("a duration such as 90s or 1h30m", _duration)
-_TEXT = _Kind("text", str)
-_LIST = _Kind("a comma separated list", lambda text: text.split(","))
-_GATES = _Kind("a list such as Name=true,Other=false", _gates)
-
-_LOCAL_MODE = _one_of(
-    "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix"
-)
-_TCP_TIMEOUT = "conntrack-tcp-timeout"
-
+#: Kind of a value -> the allowed values, for the error message, and a function
+#: that returns the value in the file; KeyError or ValueError: there is none.
+_KINDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "number": ("a whole number", label_types.Integer()),
+    "switch": ("true or false", _SWITCHES.__getitem__),
+    "duration": ("a duration such as 90s or 1h30m", _duration),
+    "text": ("text", str),
+    "list": ("a comma separated list", lambda text: text.split(",")),
+    "gates": ("a list such as Name=true,Other=false", _gates),
+    "local mode": _one_of(
+        "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix"
+    ),
+    "proxy mode": _one_of("iptables", "ipvs", "nftables"),
+}
 #: Name of an argument -> path of its field, and the kind of its values.
-_FIELDS: dict[str, tuple[str, _Kind]] = {
-    "bind-address": ("bindAddress", _TEXT),
-    "cluster-cidr": ("clusterCIDR", _TEXT),
-    "config-sync-period": ("configSyncPeriod", _TIME),
-    "conntrack-max-per-core": ("conntrack.maxPerCore", _NUMBER),
-    "conntrack-min": ("conntrack.min", _NUMBER),
-    "conntrack-tcp-be-liberal": ("conntrack.tcpBeLiberal", _SWITCH),
-    f"{_TCP_TIMEOUT}-close-wait": ("conntrack.tcpCloseWaitTimeout", _TIME),
-    f"{_TCP_TIMEOUT}-established": ("conntrack.tcpEstablishedTimeout", _TIME),
-    "conntrack-udp-timeout": ("conntrack.udpTimeout", _TIME),
-    "conntrack-udp-timeout-stream": ("conntrack.udpStreamTimeout", _TIME),
-    "detect-local-mode": ("detectLocalMode", _LOCAL_MODE),
-    "feature-gates": ("featureGates", _GATES),
-    "healthz-bind-address": ("healthzBindAddress", _TEXT),
-    "iptables-localhost-nodeports": ("iptables.localhostNodePorts", _SWITCH),
-    "iptables-masquerade-bit": ("iptables.masqueradeBit", _NUMBER),
-    "iptables-min-sync-period": ("iptables.minSyncPeriod", _TIME),
-    "iptables-sync-period": ("iptables.syncPeriod", _TIME),
-    "ipvs-exclude-cidrs": ("ipvs.excludeCIDRs", _LIST),
-    "ipvs-min-sync-period": ("ipvs.minSyncPeriod", _TIME),
-    "ipvs-scheduler": ("ipvs.scheduler", _TEXT),
-    "ipvs-strict-arp": ("ipvs.strictARP", _SWITCH),
-    "ipvs-sync-period": ("ipvs.syncPeriod", _TIME),
-    "ipvs-tcp-timeout": ("ipvs.tcpTimeout", _TIME),
-    "ipvs-tcpfin-timeout": ("ipvs.tcpFinTimeout", _TIME),
-    "ipvs-udp-timeout": ("ipvs.udpTimeout", _TIME),
-    "metrics-bind-address": ("metricsBindAddress", _TEXT),
-    "nodeport-addresses": ("nodePortAddresses", _LIST),
-    "oom-score-adj": ("oomScoreAdj", _NUMBER),
-    "profiling": ("enableProfiling", _SWITCH),
-    "proxy-mode": ("mode", _one_of("iptables", "ipvs", "nftables")),
-    "v": ("logging.verbosity", _NUMBER),
+_FIELDS: dict[str, tuple[str, str]] = {
+    name: (path, kind)
+    for kind, fields in _TABLES["kube_proxy"].items()
+    for name, path in fields.items()
 }
 
 #: All that have a field.
-KUBE_PROXY_ARGUMENTS = tuple(_FIELDS)
+KUBE_PROXY_ARGUMENTS = tuple(sorted(_FIELDS))
 
 
 def kube_proxy_configuration(
@@ -292,10 +177,11 @@ def kube_proxy_configuration(
                 f"{', '.join(KUBE_PROXY_ARGUMENTS)}"
             )
         path, kind = _FIELDS[name]
+        allowed, read = _KINDS[kind]
         try:
-            leaves[path] = kind.read(text)
+            leaves[path] = read(text)
         except (KeyError, ValueError) as error:
-            raise ValueError(f"{name} as {kind.allowed}") from error
+            raise ValueError(f"{name} as {allowed}") from error
     return topic.nest(leaves)
 
 
@@ -364,14 +250,10 @@ _TLS = {
     KUBELET: _tls("kubelet", "kubelet", KUBELET),
 }
 
-#: Label -> names that users can't give with it.
-_OWNED: dict[Arguments, Mapping[str, str]] = {
-    KUBE_API: _API_SERVER,
-    CONTROLLER: _CONTROLLER_MANAGER,
-    SCHEDULER: _SCHEDULER,
-    KUBELET: _KUBELET_ARGUMENTS,
-    # kube-proxy takes only arguments that are fields of its configuration.
-    KUBE_PROXY: {},
+#: Name of a label -> names of arguments that users can't give with it.
+_OWNED: dict[str, dict[str, str]] = {
+    label: {**own, **_TABLES["owned_of_all"]}
+    for label, own in _TABLES["owned"].items()
 }
 
 
@@ -403,11 +285,10 @@ def _check_kube_proxy(cluster: cluster_spec.Cluster) -> None:
 
 
 def _check_arguments(settings: labels.Values, label: Arguments) -> None:
-    arguments = settings[label]
-    for name, value in arguments:
+    for name, value in settings[label]:
         if not harmless(value):
             raise settings.refused(label, f"{name} a value of only {HARMLESS}")
-        for form, reason in _OWNED[label].items():
+        for form, reason in _OWNED.get(label.name, {}).items():
             if re.fullmatch(form, name):
                 raise settings.refused(label, f"it without {name}: {reason}")
 

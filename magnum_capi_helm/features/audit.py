@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import paths
@@ -78,74 +79,7 @@ MAX_SIZE = _limit(
 
 #: First match wins. The first half keeps the log readable: what components
 #: ask all the time tells nothing about users.
-_DEFAULT_POLICY = """\
-apiVersion: audit.k8s.io/v1
-kind: Policy
-omitManagedFields: true
-omitStages: [RequestReceived]
-rules:
-  # Health checks and discovery.
-  - level: None
-    nonResourceURLs:
-      - /api
-      - /api/*
-      - /apis
-      - /apis/*
-      - /healthz*
-      - /livez*
-      - /metrics
-      - /openapi/*
-      - /readyz*
-      - /version
-  # Heartbeats and leader elections.
-  - level: None
-    userGroups:
-      - system:nodes
-      - system:serviceaccounts:kube-system
-      - system:serviceaccounts:openstack-system
-    resources:
-      - {group: coordination.k8s.io, resources: [leases]}
-  - level: None
-    users:
-      - system:apiserver
-      - system:kube-controller-manager
-      - system:kube-scheduler
-    resources:
-      - {group: coordination.k8s.io, resources: [leases]}
-  # Nodes that report, and components that watch.
-  - level: None
-    userGroups: [system:nodes]
-    verbs: [get, patch, update]
-    resources:
-      - {group: "", resources: [nodes, nodes/status, pods/status]}
-  - level: None
-    users:
-      - system:apiserver
-      - system:kube-controller-manager
-      - system:kube-proxy
-      - system:kube-scheduler
-      - system:serviceaccount:kube-system:kube-proxy
-    verbs: [get, list, watch]
-    resources:
-      - group: ""
-        resources: [endpoints, namespaces, nodes, pods, services]
-      - {group: discovery.k8s.io, resources: [endpointslices]}
-  # Events are a log of their own.
-  - level: None
-    resources:
-      - {group: "", resources: [events]}
-      - {group: events.k8s.io, resources: [events]}
-  # Never what is in these.
-  - level: Metadata
-    resources:
-      - group: ""
-        resources: [configmaps, secrets, serviceaccounts/token]
-      - {group: authentication.k8s.io, resources: [tokenreviews]}
-  # What changes something.
-  - level: LEVEL
-    verbs: [create, delete, deletecollection, patch, update]
-  - level: Metadata
-"""
+_DEFAULT_POLICY = encoding.package_text("features/audit-policy.yaml")
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:

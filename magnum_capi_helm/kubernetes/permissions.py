@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 import contextlib
 import dataclasses
-from importlib import resources
 import time
 from typing import Any
 
@@ -23,6 +22,7 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import call
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 
@@ -83,8 +83,7 @@ def manifest(
     :param namespaces: projects' namespaces that the driver has not made, or
         made before it marked them
     """
-    here = resources.files("magnum_capi_helm.kubernetes")
-    text = (here / "permissions.yaml").read_text(encoding="utf-8")
+    text = encoding.package_text("kubernetes/permissions.yaml")
     if prefixes:
         text = text.replace(_PREFIX, f"({'|'.join(prefixes)})")
     objects = [each for name in namespaces for each in of_project(name)]

@@ -94,8 +94,16 @@ def package_data(path: str) -> Any:
 
     :param path: below the package
     """
+    return document(package_text(path))
+
+
+def package_text(path: str) -> str:
+    """Return the text of a file of this package.
+
+    :param path: below the package
+    """
     file = resources.files("magnum_capi_helm") / path
-    return document(file.read_text(encoding="utf-8"))
+    return file.read_text(encoding="utf-8")
 
 
 def document(text: str | bytes) -> Any:

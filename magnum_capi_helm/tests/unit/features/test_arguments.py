@@ -96,12 +96,7 @@ class ComponentsTest(base.BaseTestCase):
         declared = {label.name for label in features.LABELS}
         named = {
             word
-            for table in (
-                arguments._API_SERVER,
-                arguments._CONTROLLER_MANAGER,
-                arguments._SCHEDULER,
-                arguments._KUBELET_ARGUMENTS,
-            )
+            for table in arguments._OWNED.values()
             for why in table.values()
             for word in re.findall(r"see (\w+_\w+)", why)
         }

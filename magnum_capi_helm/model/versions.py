@@ -73,36 +73,8 @@ def describe(ranges: Iterable[Range]) -> str:
 
 #: Defects and peculiarities of some versions of the chart.
 TRAPS: Mapping[Range, str] = {
-    Range("0.10.1", "0.10.1"): "makes objects of CAPO v1alpha7: needs CAPO "
-    "below 0.12; with a newer one, clusters can be upgraded to another chart "
-    "version and deleted, and nothing else; gives servers no metadata",
-    Range("0.11.0"): "replaces all machines of a cluster that comes from "
-    "0.10.1",
-    Range("0.11.0", "0.14.0"): "passes networks of additional ports on as "
-    "they are: give them by filter, for CAPO v1beta1 knows neither name nor "
-    "ID there",
-    Range("0.11.0", "0.15.0"): "ignores DNS servers "
-    "(clusterNetworking.dnsNameservers)",
-    Range("0.11.0", "0.23.0"): "does not apply allowed CIDRs of the "
-    "Kubernetes API: the driver sets them itself",
-    Range("0.10.1", "0.14.1"): "gives kube-apiserver an argument that "
-    "Kubernetes 1.33 refuses",
-    Range("0.10.1", "0.15.0"): "takes authWebhook: none for a webhook: the "
-    "key has to be left out",
-    Range("0.15.0"): "replaces the control plane of a cluster that comes from "
-    "0.14.1 or older",
-    Range("0.16.0"): "replaces the control plane of a cluster that comes from "
-    "0.15.0; with CAPO below 0.13, refuses to upgrade clusters with DNS "
-    "servers from 0.15.0 and older, which ignored them",
-    Range("0.16.1"): "replaces all machines of a cluster with "
-    "keystone_auth_enabled that comes from 0.16.0 or older",
-    Range("0.10.1", "0.25.1"): "refuses autoscaling from zero machines",
-    Range("0.20.0"): "has no Kubernetes dashboard and removes it",
-    Range("0.23.0"): "has Traefik as ingress controller where older versions "
-    "have NGINX",
-    Range("0.26.0", "0.26.0"): "spells workerNodesSecurityGroupRules "
-    "workerNodeSecurityGroupRules: the driver corrects what it renders",
-    Range("0.26.0"): "fails with any controlPlaneNodesSecurityGroupRules",
+    Range(**entry["charts"]): entry["text"]
+    for entry in encoding.package_data("traps.yaml")
 }
 
 

@@ -13,77 +13,25 @@ import types
 from typing import Any, TypeAlias
 import uuid
 
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import operator_files
 
-#: A type in YAML, and the same in words.
-_Kind: TypeAlias = tuple[type, str]
-#: Field -> its kind, and the value that Magnum's API takes if none is given.
-_Fields: TypeAlias = Mapping[str, tuple[_Kind, Any]]
+#: Field -> a key of :data:`_KINDS`, and the value that Magnum's API takes if
+#: none is given.
+_Fields: TypeAlias = Mapping[str, tuple[str, Any]]
 
-_TEXT: _Kind = (str, "text, in quotes if YAML takes it for something else")
-_NUMBER: _Kind = (int, "a whole number")
-_BOOLEAN: _Kind = (bool, "true or false")
-_MAPPING: _Kind = (dict, "a mapping of names to values")
-_TAINTS: _Kind = (list, "a list of mappings with key, value and effect")
-
-#: Fields that a template and its clusters have.
-_SHARED: _Fields = {
-    "flavor_id": (_TEXT, None),
-    "master_flavor_id": (_TEXT, None),
-    "docker_volume_size": (_NUMBER, None),
-    "fixed_network": (_TEXT, None),
-    "fixed_subnet": (_TEXT, None),
-    "floating_ip_enabled": (_BOOLEAN, None),
-    "master_lb_enabled": (_BOOLEAN, None),
-    "labels": (_MAPPING, {}),
+#: Kind of a value -> its type in YAML, and the same in words.
+_KINDS: dict[str, tuple[type, str]] = {
+    "text": (str, "text, in quotes if YAML takes it for something else"),
+    "number": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
+    "mapping": (dict, "a mapping of names to values"),
+    "taints": (list, "a list of mappings with key, value and effect"),
+    "cluster": (dict, "a mapping with the fields of a cluster"),
+    "nodegroups": (list, "a list of mappings with the fields of a nodegroup"),
 }
-_TEMPLATE: _Fields = {
-    **_SHARED,
-    "name": (_TEXT, "template"),
-    "image_id": (_TEXT, None),
-    "keypair_id": (_TEXT, None),
-    "network_driver": (_TEXT, None),
-    "volume_driver": (_TEXT, None),
-    "external_network_id": (_TEXT, None),
-    "dns_nameserver": (_TEXT, None),
-    "http_proxy": (_TEXT, None),
-    "https_proxy": (_TEXT, None),
-    "no_proxy": (_TEXT, None),
-    "insecure_registry": (_TEXT, None),
-    "apiserver_port": (_NUMBER, None),
-    "tls_disabled": (_BOOLEAN, False),
-    "floating_ip_enabled": (_BOOLEAN, True),
-    "master_lb_enabled": (_BOOLEAN, False),
-}
-_CLUSTER: _Fields = {
-    **_SHARED,
-    "name": (_TEXT, "cluster"),
-    "keypair": (_TEXT, None),
-    "master_count": (_NUMBER, 1),
-    "node_count": (_NUMBER, 1),
-}
-_NODEGROUP: _Fields = {
-    "name": (_TEXT, None),
-    "role": (_TEXT, "worker"),
-    "node_count": (_NUMBER, 1),
-    "min_node_count": (_NUMBER, 0),
-    "max_node_count": (_NUMBER, None),
-    "flavor_id": (_TEXT, None),
-    "image_id": (_TEXT, None),
-    "docker_volume_size": (_NUMBER, None),
-    "labels": (_MAPPING, None),
-    "node_labels": (_MAPPING, {}),
-    "node_taints": (_TAINTS, []),
-}
-_FILE: _Fields = {
-    **_TEMPLATE,
-    "cluster": ((dict, "a mapping with the fields of a cluster"), {}),
-    "nodegroups": (
-        (list, "a list of mappings with the fields of a nodegroup"),
-        [],
-    ),
-}
+_FIELDS: Mapping[str, _Fields] = encoding.package_data("resolve/offline.yaml")
 #: The namespace in which names of sketches become UUIDs.
 _SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
 
@@ -99,12 +47,14 @@ def read(path: str) -> Any:
         raise errors.InvalidInput(
             f"{path}: give the fields of a cluster template"
         )
-    template = types.SimpleNamespace(**_filled(f"{path}: ", _FILE, content))
+    template = types.SimpleNamespace(
+        **_filled(f"{path}: ", "template", content)
+    )
     return cluster(
         template,
-        _filled(f"{path}: cluster: ", _CLUSTER, template.cluster),
+        _filled(f"{path}: cluster: ", "cluster", template.cluster),
         [
-            _filled(f"{path}: nodegroup {number}: ", _NODEGROUP, each)
+            _filled(f"{path}: nodegroup {number}: ", "nodegroup", each)
             for number, each in enumerate(template.nodegroups, 1)
         ],
     )
@@ -120,8 +70,8 @@ def cluster(
     :param wanted: the fields of the cluster; None where nothing is given
     :param groups: nodegroups beside the two default ones
     """
-    fields = {**_defaults(_CLUSTER), **wanted}
-    for name in _SHARED:
+    fields = {**_defaults("cluster"), **wanted}
+    for name in _FIELDS["shared"]:
         if fields[name] is None:
             fields[name] = getattr(template, name)
     fields["keypair"] = fields["keypair"] or template.keypair_id
@@ -141,7 +91,7 @@ def cluster(
         _group(
             row,
             {
-                **_defaults(_NODEGROUP),
+                **_defaults("nodegroup"),
                 "name": f"default-{role}",
                 "role": role,
                 "node_count": count,
@@ -172,15 +122,17 @@ def _group(row: Any, fields: dict[str, Any], is_default: bool = False) -> Any:
     return group
 
 
-def _defaults(fields: _Fields) -> dict[str, Any]:
-    return {name: default for name, (_, default) in fields.items()}
+def _defaults(part: str) -> dict[str, Any]:
+    return {name: default for name, (_, default) in _FIELDS[part].items()}
 
 
-def _filled(where: str, fields: _Fields, values: Any) -> dict[str, Any]:
+def _filled(where: str, part: str, values: Any) -> dict[str, Any]:
     """Return values that a file has, and defaults of the other fields.
 
+    :param part: of the file: a key of ``offline.yaml``
     :raises InvalidInput: a field is unknown, or its value of another type
     """
+    fields = _FIELDS[part]
     hint = f"known are {', '.join(sorted(fields))}"
     if not isinstance(values, dict):
         raise errors.InvalidInput(
@@ -188,7 +140,7 @@ def _filled(where: str, fields: _Fields, values: Any) -> dict[str, Any]:
         )
     if strange := sorted(values.keys() - fields.keys()):
         raise errors.InvalidInput(f"{where}unknown field {strange[0]}; {hint}")
-    filled = _defaults(fields)
+    filled = _defaults(part)
     for name, value in values.items():
         if value is not None:
             _check(where, name, fields[name][0], value)
@@ -202,14 +154,14 @@ def _filled(where: str, fields: _Fields, values: Any) -> dict[str, Any]:
     return filled
 
 
-def _check(where: str, name: str, kind: _Kind, value: object) -> None:
+def _check(where: str, name: str, kind: str, value: object) -> None:
     """Refuse a value of another type than its field."""
-    expected, allowed = kind
+    expected, allowed = _KINDS[kind]
     # In Python, true is a number as well.
     fits = isinstance(value, expected) and (
         isinstance(value, bool) == (expected is bool)
     )
-    if kind is _TAINTS and isinstance(value, list):
+    if kind == "taints" and isinstance(value, list):
         fits = all(isinstance(each, dict) for each in value)
     if not fits:
         raise errors.InvalidInput(

@@ -24,8 +24,10 @@ READ_AT_RUN_TIME = {
     "magnum_capi_helm/helm/plugins/magnum-capi-helm/plugin.yaml",
     "magnum_capi_helm/kubernetes/permissions.yaml",
     "magnum_capi_helm/patches.yaml",
+    "magnum_capi_helm/resolve/offline.yaml",
     "magnum_capi_helm/status/conditions.yaml",
     "magnum_capi_helm/status/messages.yaml",
+    "magnum_capi_helm/traps.yaml",
     "magnum_capi_helm/versions.yaml",
 }
 #: What git and Gerrit want, and nobody else.

@@ -21,7 +21,7 @@ import re
 from typing import Any
 
 from magnum_capi_helm.chart import values as driver_values
-from magnum_capi_helm.features import replacement
+from magnum_capi_helm.features import healing
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import desired_state
@@ -85,7 +85,7 @@ _MAPPINGS_OF_GROUP = (
 _OF_GROUP = (
     *_MAPPINGS_OF_GROUP,
     "machineConfigDrive",
-    *sorted(replacement.TIMEOUTS),
+    *sorted(healing.TIMEOUTS),
 )
 
 #: Lists of one nodegroup to which those of all are added.

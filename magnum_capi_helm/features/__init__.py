@@ -16,10 +16,8 @@ from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import healing
-from magnum_capi_helm.features import monitoring
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import replacement
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
@@ -47,12 +45,12 @@ TOPICS: tuple[topic.Topic, ...] = (
     egress.TRUST,
     autoscaling.TOPIC,
     healing.TOPIC,
-    replacement.TOPIC,
+    healing.REPLACEMENT,
     healing.CERTIFICATES,
     storage.TOPIC,
     storage.SHARED_VOLUMES,
     addons.TOPIC,
-    monitoring.TOPIC,
+    addons.MONITORING,
     addons.HARDWARE,
 )
 

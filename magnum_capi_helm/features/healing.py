@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replacement of machines by Cluster API.
+"""Replacement and removal of machines by Cluster API.
 
 A MachineHealthCheck replaces unhealthy machines. Machines of the control plane
 are also replaced before their certificates expire: kubeadm makes them for a
 year and renews them only with an upgrade. ``patches.yaml`` sets
 ``KubeadmControlPlane.spec.rolloutBefore``, for which no chart up to 0.27.0
 has a value.
+
+Cluster API applies time-outs and surge of a nodegroup in place, without new
+machines.
 """
 
 from __future__ import annotations
@@ -137,3 +140,71 @@ DAYS = CERTIFICATES.label(
     becomes=("controlPlane.certificatesExpiryDays",),
 )
 CERTIFICATES.leaves = lambda cluster: topic.changed(cluster.labels, DAYS)
+
+
+REPLACEMENT = topic.Topic("Replacement")
+
+#: The chart's key, which is the field of a Machine -> label.
+TIMEOUTS: dict[str, labels.Label[str | None]] = {}
+
+
+def _timeout(field: str, name: str, text: str) -> None:
+    """Declare a time-out of the removal of a machine."""
+    TIMEOUTS[field] = REPLACEMENT.label(
+        name,
+        label_types.Duration("0s"),
+        details="0s waits without end",
+        help=f"{text} Default: 5 minutes, as in the chart.",
+        scope=labels.Scope.NODEGROUP,
+        becomes=paths.of_machines(field),
+    )
+
+
+_timeout(
+    "nodeDrainTimeout",
+    "node_drain_timeout",
+    "Time for the pods of a node to end before its machine is removed.",
+)
+_timeout(
+    "nodeVolumeDetachTimeout",
+    "node_volume_detach_timeout",
+    "Time for the volumes of a drained node to be detached before its machine "
+    "is removed.",
+)
+_timeout(
+    "nodeDeletionTimeout",
+    "node_deletion_timeout",
+    "Time in which Cluster API tries to delete the Kubernetes node of a "
+    "removed machine.",
+)
+MAX_SURGE: labels.Label[str | int | None] = REPLACEMENT.label(
+    "rollout_max_surge",
+    label_types.CountOrPercentage(),
+    help="Number or share of additional machines while the machines of a "
+    "worker group are replaced. The group then never has fewer nodes, and "
+    "--max-batch-size has no effect on it. Default: none; Cluster API removes "
+    "a machine before it creates the next.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=(f"{paths.EACH_GROUP}.{paths.ROLLOUT}",),
+)
+
+
+def _timeouts(group: cluster_spec.NodeGroup) -> topic.Leaves:
+    return {key: group.labels[label] for key, label in TIMEOUTS.items()}
+
+
+def _replacement_leaves(
+    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Leaves:
+    leaves = dict(_timeouts(group))
+    if surge := group.labels[MAX_SURGE]:
+        # The chart would lose a 0 of a single group.
+        rolling = {"maxSurge": surge, "maxUnavailable": "0%"}
+        leaves[paths.ROLLING] = rolling
+    return leaves
+
+
+REPLACEMENT.leaves = lambda cluster: topic.below(
+    paths.CONTROL_PLANE, _timeouts(cluster.control_plane)
+)
+REPLACEMENT.group_leaves = _replacement_leaves

@@ -9,7 +9,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.features import replacement
+from magnum_capi_helm.features import healing
 from magnum_capi_helm.tests.unit.features import specs
 
 #: Labels -> values of the control plane, and of a group of workers.
@@ -61,14 +61,14 @@ class ReplacementTest(base.BaseTestCase):
         for given, control_plane, workers in _ROWS:
             group = specs.group(given)
             self.assertEqual(
-                workers, replacement.TOPIC.group(cluster, group), str(given)
+                workers, healing.REPLACEMENT.group(cluster, group), str(given)
             )
             master = dataclasses.replace(
                 cluster.control_plane, labels=group.labels
             )
             self.assertEqual(
                 control_plane,
-                replacement.TOPIC.cluster(
+                healing.REPLACEMENT.cluster(
                     dataclasses.replace(cluster, control_plane=master)
                 ),
                 str(given),

@@ -7,7 +7,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.features import monitoring
+from magnum_capi_helm.features import addons
 from magnum_capi_helm.tests.unit.features import specs
 
 #: Every label of the topic but the switch.
@@ -24,7 +24,7 @@ REST = {
 
 def values(**given: str) -> dict[str, Any]:
     """What the topic has below ``addons.monitoring``."""
-    found = monitoring.TOPIC.cluster(specs.cluster(given))
+    found = addons.MONITORING.cluster(specs.cluster(given))
     assert list(found) == ["addons"]
     assert list(found["addons"]) == ["monitoring"]
     below: dict[str, Any] = found["addons"]["monitoring"]
@@ -65,10 +65,10 @@ class RefusedTest(base.BaseTestCase):
             self.assertEqual(
                 "label monitoring_volume_size: give more than "
                 f"monitoring_retention_size, 20 GiB. It is '{size}'",
-                specs.refusal(monitoring.TOPIC.check, cluster),
+                specs.refusal(addons.MONITORING.check, cluster),
             )
 
     def test_a_volume_is_not_checked_while_monitoring_is_off(self) -> None:
-        monitoring.TOPIC.check(
+        addons.MONITORING.check(
             specs.cluster({**REST, "monitoring_volume_size": "10"})
         )

@@ -8,7 +8,6 @@ import types
 from typing import Any
 
 from magnum_capi_helm.cloud import faults
-from magnum_capi_helm.cloud import questions
 from magnum_capi_helm.status import view
 
 _SCOPE = ("magnum-p", "demo")
@@ -16,9 +15,9 @@ _SCOPE = ("magnum-p", "demo")
 
 def answered(seen: view.View, fault: view.Fault | None) -> view.View:
     """The view with one answer to all questions; None: nobody was asked."""
-    asked = [e for each in seen.servers for e in questions.about_server(each)]
+    asked = [e for each in seen.servers for e in faults.about_server(each)]
     if seen.infrastructure:
-        asked += questions.about_network(seen.infrastructure)
+        asked += faults.about_network(seen.infrastructure)
     answers = {each: (0.0, fault) for each in asked} if fault else {}
     runtime: Any = types.SimpleNamespace(faults={_SCOPE: answers})
     return faults.with_faults(runtime, _SCOPE, seen)

@@ -9,7 +9,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cloud import questions
+from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import provider_objects
 from magnum_capi_helm.tests.unit.status import shapes
@@ -45,4 +45,4 @@ class NetworkTest(base.BaseTestCase):
             (disabled, []),
             (leaving, [events]),
         ):
-            self.assertEqual(asked, questions.about_network(network))
+            self.assertEqual(asked, faults.about_network(network))

@@ -13,7 +13,7 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm.cloud import credential_secret
-from magnum_capi_helm.cloud import server_needs
+from magnum_capi_helm.cloud import faults
 
 _CAS = "-----BEGIN CERTIFICATE-----"
 _UNKNOWN = "x509: certificate signed by unknown authority"
@@ -62,7 +62,7 @@ class UntrustedTest(base.BaseTestCase):
     def test_openssls_words_become_those_of_capo(self) -> None:
         secret = _secret("https://keystone.test/v3", _CAS)
         for self.problem, expected in _REFUSED.items():
-            self.assertEqual(expected, server_needs.untrusted(secret))
+            self.assertEqual(expected, faults.untrusted(secret))
 
     def test_only_a_cluster_with_cas_of_its_own_is_asked_about(self) -> None:
         for secret in (
@@ -72,5 +72,5 @@ class UntrustedTest(base.BaseTestCase):
             _secret("http://keystone.test/v3", _CAS),
             _secret("https://keystone.test/v3", _CAS, verify=False),
         ):
-            self.assertEqual("", server_needs.untrusted(secret))
+            self.assertEqual("", faults.untrusted(secret))
         self.assertEqual([], self.asked)

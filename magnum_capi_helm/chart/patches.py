@@ -2,10 +2,24 @@
 
 """Set fields of rendered objects for which a chart has no value.
 
-``patches.yaml`` and :mod:`autoscaler` have these fields. Their values are in
-the release's values like all others, at a path that the chart ignores, so the
-desired state, an upgrade to another chart and a rollback need to know nothing
-of patches.
+``patches.yaml`` has these fields, and others are for the autoscaler.
+Their values are in the release's values like all others, at a path that the
+chart ignores, so the desired state, an upgrade to another chart and a rollback
+need to know nothing of patches.
+
+The autoscaler plans with a node of the group. Without one it reads annotations
+of the MachineDeployment, and then the group's machine template. The chart
+gives it no permission for the template: it waits for ever, and scales no group
+any more. Source: ``InstanceCapacity``, ``Labels`` and ``Taints`` in
+``clusterapi_unstructured.go``, ``getInfrastructureResource`` in
+``clusterapi_controller.go`` of kubernetes/autoscaler.
+
+Cluster API copies these annotations to MachineSets and replaces no machine for
+them: they are no part of the template of machines.
+
+The chart leaves the count out, and Cluster API then starts a group with its
+minimum. It keeps the count that a group has when helm takes the field away
+again (``calculateMachineDeploymentReplicas`` in its webhook).
 """
 
 from __future__ import annotations
@@ -14,7 +28,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import functools
 from typing import Any, NamedTuple
 
-from magnum_capi_helm.chart import autoscaler
+from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import paths
@@ -106,14 +120,14 @@ def wanted(
 def _for_autoscaler(
     values: Mapping[str, Any], counts: Mapping[str, int]
 ) -> Iterator[Patch]:
-    groups = autoscaler.scaled(values)
+    groups = scaled(values)
     if groups:
         label = "capi.stackhpc.com/component=autoscaler"
-        yield Patch("Role", "rules", autoscaler.RULES, label)
+        yield Patch("Role", "rules", _RULES, label)
     for each in groups:
-        label = f"{autoscaler.GROUP_LABEL}={each['name']}"
+        label = f"{_GROUP_LABEL}={each['name']}"
         fields = {
-            "metadata.annotations": autoscaler.capacity(each) or None,
+            "metadata.annotations": _capacity(each) or None,
             "spec.replicas": counts.get(each["name"]),
         }
         for field, value in fields.items():
@@ -195,3 +209,84 @@ def check(
                 f"{each.kind} can't get {each.field}: the chart renders no "
                 "such object"
             )
+
+
+# The autoscaler: nodes and counts of groups
+
+_PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
+
+#: Label of a MachineDeployment: the chart's name of its group.
+_GROUP_LABEL = "capi.stackhpc.com/node-group"
+
+#: What the autoscaler's Role lacks.
+_RULES = (
+    {
+        "apiGroups": ["infrastructure.cluster.x-k8s.io"],
+        "resources": ["openstackmachinetemplates"],
+        "verbs": ["get", "list", "watch"],
+    },
+)
+
+
+def scaled(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the items of ``nodeGroups`` whose count the autoscaler owns."""
+    groups = values.get(paths.GROUPS) or ()
+    return [each for each in groups if each.get(paths.AUTOSCALE)]
+
+
+def set_count(
+    group: Mapping[str, Any], asked: int | None, live: int | None
+) -> int | None:
+    """Return the count that helm has to set; None: the autoscaler decides.
+
+    The autoscaler leaves a group alone whose count is outside its bounds.
+
+    :param group: an item of ``nodeGroups`` that is scaled
+    :param asked: the count that the user asked for; None: it is refused
+    :param live: the count of its MachineDeployment; None: there is none
+    """
+    count = asked if live is None else live
+    if count is None:
+        return None
+    least, most = group[paths.MINIMUM], group[paths.MAXIMUM]
+    within = min(max(int(least), count), int(most))
+    return None if within == live else within
+
+
+def _capacity(group: Mapping[str, Any]) -> dict[str, str]:
+    """Return the annotations that describe an empty node of a group.
+
+    :param group: an item of ``nodeGroups``
+    :returns: nothing for a group of an older driver, without its capacity
+    """
+    own = group.get(autoscaling.CAPACITY)
+    if not own:
+        return {}
+    registration = paths.value_at(group, paths.REGISTRATION) or {}
+    arguments = registration.get("kubeletExtraArgs") or {}
+    texts = {
+        **own,
+        "maxPods": arguments.get("max-pods"),
+        "labels": ",".join(sorted(_labels(group))),
+        "taints": ",".join(_taints(registration.get("taints") or ())),
+    }
+    return {_PREFIX + key: text for key, text in texts.items() if text}
+
+
+def _labels(group: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the labels of a node; the last two are the cloud provider's."""
+    labels = {
+        _GROUP_LABEL: group["name"],
+        **(group.get(paths.NODE_LABELS) or {}),
+        "node.kubernetes.io/instance-type": group.get(paths.FLAVOR),
+        "topology.kubernetes.io/zone": group.get(paths.ZONE),
+    }
+    for key, text in labels.items():
+        if text is not None:
+            yield f"{key}={text}"
+
+
+def _taints(taints: Iterable[Mapping[str, str]]) -> Iterator[str]:
+    for each in taints:
+        value = f"={each['value']}" if each.get("value") else ""
+        yield f"{each['key']}{value}:{each['effect']}"

@@ -25,7 +25,7 @@ import dataclasses
 
 from oslo_log import log
 
-from magnum_capi_helm.chart import autoscaler
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
@@ -190,7 +190,7 @@ def _look_up(
     :raises CapiHelmError: the objects are needed and can't be read
     """
     needed = bool(nodes_to_remove) or (
-        bool(autoscaler.scaled(desired.values))
+        bool(patches.scaled(desired.values))
         if desired
         else requested_labels.autoscales(operation.cluster)
     )

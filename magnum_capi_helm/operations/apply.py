@@ -23,7 +23,7 @@ import time
 
 from oslo_log import log
 
-from magnum_capi_helm.chart import autoscaler
+from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import helm_records
@@ -258,7 +258,7 @@ def _counts_to_set(
     """
     existing = values.group_names(desired.values)
     asked, counts = rows_now.known_as(existing).counts(), {}
-    for each in autoscaler.scaled(values.in_effect(desired.values)):
+    for each in patches.scaled(values.in_effect(desired.values)):
         name = str(each["name"])
         deployment = release.get(
             kinds.MACHINE_DEPLOYMENT,
@@ -267,7 +267,7 @@ def _counts_to_set(
         live = None
         if view.AUTOSCALER_ANNOTATION in view.annotations_of(deployment):
             live = view.spec_of(deployment).get("replicas")
-        count = autoscaler.set_count(each, asked.get(name), live)
+        count = patches.set_count(each, asked.get(name), live)
         if count is not None:
             counts[name] = count
     return counts

@@ -41,7 +41,7 @@ _OPEN = re.compile(
     r"|machineRootVolume|ports|extraArgs|blockDevice|defaultStorageClass"
     r"|additionalStorageClasses|rolloutStrategy|custom|loadBalancerNetwork"
     r"|loadBalancerMonitor|healthCheck\.spec"
-    # The driver puts it into annotations (chart/autoscaler.py).
+    # The driver puts it into annotations (chart/patches.py).
     r"|nodeGroups\.capacity)(\..*)?"
 )
 

@@ -10,7 +10,6 @@ from typing import Any
 from oslotest import base
 import yaml
 
-from magnum_capi_helm.chart import autoscaler
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import healing
@@ -297,5 +296,5 @@ class AutoscalerTest(base.BaseTestCase):
         )
         for least, asked, live, count in rows:
             bounds = {"machineCountMin": least, "machineCountMax": 4}
-            found = autoscaler.set_count(bounds, asked, live)
+            found = patches.set_count(bounds, asked, live)
             self.assertEqual(count, found, f"{least} {asked} {live}")

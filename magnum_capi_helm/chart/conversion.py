@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import re
 from typing import Any, NamedTuple, TypeAlias
 
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
@@ -31,6 +30,31 @@ OLD = "v1beta1"
 NEW = "v1beta2"
 
 Object: TypeAlias = Mapping[str, Any]
+
+
+class Api(NamedTuple):
+    """API group, version and kind of an object.
+
+    :param group: empty for the core group
+    """
+
+    group: str
+    version: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    @property
+    def name(self) -> str:
+        """Return the ``apiVersion`` of the object."""
+        return f"{self.group}/{self.version}".lstrip("/")
+
+
+def api_of(obj: Object) -> Api:
+    """Return the API of an object, by its ``apiVersion`` and ``kind``."""
+    group, _, version = str(obj.get("apiVersion")).rpartition("/")
+    return Api(group, version, str(obj.get("kind")))
 
 
 class Field(NamedTuple):
@@ -168,7 +192,7 @@ CONVERSIONS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
-def converts(api: api_versions.Api, version: str) -> bool:
+def converts(api: Api, version: str) -> bool:
     """Return whether objects of an API can be converted to a version."""
     has_table = (api.group, api.kind) in TABLES
     return has_table and (api.version, version) == (OLD, NEW)
@@ -180,7 +204,7 @@ def convert(obj: Object) -> dict[str, Any]:
     :param obj: rendered by a chart; :func:`converts` says whether it fits
     :raises Unconvertible: a field of it can't be kept
     """
-    api = api_versions.api(str(obj["apiVersion"]), str(obj["kind"]))
+    api = api_of(obj)
     rows = TABLES[api.group, api.kind]
     new = api._replace(version=NEW)
     try:

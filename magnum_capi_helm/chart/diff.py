@@ -16,7 +16,6 @@ import dataclasses
 from typing import Any
 
 from magnum_capi_helm.chart import conversion
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 
 Object = Mapping[str, Any]
@@ -114,8 +113,7 @@ def _in_one_version(old: Object, new: Object) -> tuple[Object, Object]:
 
 
 def _newer(obj: Object) -> Object:
-    api = api_versions.api(str(obj.get("apiVersion")), str(obj["kind"]))
-    if not conversion.converts(api, conversion.NEW):
+    if not conversion.converts(conversion.api_of(obj), conversion.NEW):
         return obj
     try:
         return conversion.convert(obj)

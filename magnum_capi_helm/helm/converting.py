@@ -14,8 +14,10 @@ helm again; as long as all versions are served, that costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import dataclasses
+import re
+from typing import Any, TypeAlias, TypeVar
 
 from oslo_log import log
 
@@ -23,13 +25,14 @@ from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 
 LOG = log.getLogger(__name__)
 
 T = TypeVar("T")
+#: Group and kind, and the versions in which it is served.
+ServedKinds: TypeAlias = Mapping[tuple[str, str], Collection[str]]
 Object = dict[str, Any]
 
 
@@ -65,7 +68,7 @@ class Converter:
         :raises Unconvertible: a field can't be kept
         """
         for each in objects:
-            api = api_versions.api(each["apiVersion"], each["kind"])
+            api = conversion.api_of(each)
             if api.group in self.groups and conversion.converts(
                 api, conversion.NEW
             ):
@@ -89,11 +92,10 @@ class Converter:
         """
         apis = manifests.apis(old.manifest)
         served = self._served(each.group for each in apis)
-        plan = api_versions.plan_repair(apis, served)
+        plan = plan_repair(apis, served)
         if plan.lost:
             raise errors.ReleaseStranded(
-                f"release {release} can't be changed: "
-                f"{api_versions.refusal(plan.lost)}"
+                f"release {release} can't be changed: {refusal(plan.lost)}"
             )
         if not plan.moves:
             return False
@@ -136,7 +138,7 @@ class Converter:
         self.groups = groups
         return True
 
-    def _served(self, groups: Iterable[str]) -> api_versions.ServedKinds:
+    def _served(self, groups: Iterable[str]) -> ServedKinds:
         return {
             (group, kind): versions
             for group in set(groups)
@@ -144,7 +146,7 @@ class Converter:
         }
 
 
-def _in_versions(text: str, moves: Mapping[api_versions.Api, str]) -> str:
+def _in_versions(text: str, moves: Mapping[conversion.Api, str]) -> str:
     """Return a manifest with objects in other versions.
 
     An object that the driver can't convert gets the version alone. helm then
@@ -164,3 +166,78 @@ def _in_versions(text: str, moves: Mapping[api_versions.Api, str]) -> str:
             return None
 
     return manifests.moved(manifests.converted(text, groups, convert), moves)
+
+
+# API versions that a release names, and that a management cluster serves
+
+_API_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_STAGES = {"alpha": 0, "beta": 1, None: 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Changes that a manifest needs before helm can read it.
+
+    :param moves: the served version of each API that is not served any more
+    :param lost: of kinds that are served in no version at all
+    """
+
+    moves: Mapping[conversion.Api, str]
+    lost: tuple[conversion.Api, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the old and the new versions in words."""
+        moves = {f"{old.name} to {new}" for old, new in self.moves.items()}
+        return ", ".join(sorted(moves))
+
+
+def plan_repair(named: Iterable[conversion.Api], served: ServedKinds) -> Plan:
+    """Plan the changes of a manifest whose versions are not all served.
+
+    :param named: the APIs of its objects
+    """
+    moves = {}
+    lost = []
+    for each in sorted(set(named)):
+        others = served.get((each.group, each.kind), ())
+        if not others:
+            lost.append(each)
+        elif each.version not in others:
+            moves[each] = nearest(each.version, others)
+    return Plan(moves, tuple(lost))
+
+
+def nearest(version: str, served: Collection[str]) -> str:
+    """Return the next newer version, else the newest of the older ones.
+
+    The next chart names that version, and two manifests should name the
+    same one: some releases of helm (3.17.1; not 3.20.2) take two versions
+    for two objects, and delete the old one.
+
+    :param served: not empty
+    """
+    ranked = sorted(served, key=_age)
+    newer = [each for each in ranked if _age(each) > _age(version)]
+    return newer[0] if newer else ranked[-1]
+
+
+def _age(version: str) -> tuple[int, int, int, str]:
+    """Return a key that sorts v1alpha7, v1beta1, v1, v2alpha1 like this."""
+    match = _API_VERSION.fullmatch(version)
+    if not match:
+        return (0, 0, 0, version)
+    return (int(match[1]), _STAGES[match[2]], int(match[3] or 0), version)
+
+
+def refusal(lost: Iterable[conversion.Api]) -> str:
+    """Return the advice for kinds that are served in no version."""
+    groups = sorted({each.group for each in lost})
+    look = ", ".join(
+        f"kubectl api-resources --api-group={each}" for each in groups
+    )
+    kinds = ", ".join(str(each) for each in lost)
+    return (
+        f"the management cluster serves no version of {kinds}: install the "
+        f'provider that has it ("{look}" shows the served kinds), and the '
+        "driver continues"
+    )

@@ -18,7 +18,6 @@ import yaml
 
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import patches
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
@@ -36,7 +35,7 @@ _SEXAGESIMAL_LESS = {
 _ESCAPE = re.compile(r"\\(?:u(d[89ab]..\\ud[c-f]..)|.)")
 
 
-def apis(text: str) -> frozenset[api_versions.Api]:
+def apis(text: str) -> frozenset[conversion.Api]:
     """Return the APIs of the objects of a manifest.
 
     :raises HelmError: it can't be read
@@ -44,7 +43,7 @@ def apis(text: str) -> frozenset[api_versions.Api]:
     return frozenset(api for api, _ in _objects(text))
 
 
-def moved(text: str, moves: Mapping[api_versions.Api, str]) -> str:
+def moved(text: str, moves: Mapping[conversion.Api, str]) -> str:
     """Return the manifest with objects in other versions of their groups.
 
     References from one object to another stay: helm writes what differs
@@ -109,7 +108,7 @@ def converted(
 def _is_old(obj: Any, groups: Collection[str]) -> bool:
     if not isinstance(obj, dict):
         return False
-    api = api_versions.api(str(obj.get("apiVersion")), str(obj.get("kind")))
+    api = conversion.api_of(obj)
     return api.group in groups and conversion.converts(api, conversion.NEW)
 
 
@@ -142,7 +141,7 @@ def _joined(escape: re.Match[str]) -> str:
     return f"\\U{ord(both):08x}"
 
 
-def _objects(text: str) -> Iterator[tuple[api_versions.Api, yaml.Node]]:
+def _objects(text: str) -> Iterator[tuple[conversion.Api, yaml.Node]]:
     """Yield the API of each object, and the node of its ``apiVersion``."""
     try:
         documents = list(yaml.compose_all(text, encoding.LOADER))
@@ -157,7 +156,8 @@ def _objects(text: str) -> Iterator[tuple[api_versions.Api, yaml.Node]]:
             }
             version, kind = fields.get("apiVersion"), fields.get("kind")
             if isinstance(version, yaml.ScalarNode) and kind is not None:
-                yield api_versions.api(version.value, str(kind.value)), version
+                obj = {"apiVersion": version.value, "kind": kind.value}
+                yield conversion.api_of(obj), version
 
 
 def _unreadable(why: yaml.YAMLError) -> errors.HelmError:

@@ -21,7 +21,6 @@ from magnum_capi_helm.chart import diff
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import cluster_release
@@ -142,7 +141,7 @@ def _kind(obj: client.Object) -> kinds.Kind | None:
     kind = kinds.rendered(obj)
     if kind is None:
         return None
-    api = api_versions.Api(kind.group, kind.versions[0], kind.name)
+    api = conversion.Api(kind.group, kind.versions[0], kind.name)
     fixed = conversion.converts(api, conversion.NEW)
     return dataclasses.replace(kind, optional=not fixed)
 

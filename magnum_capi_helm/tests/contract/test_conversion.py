@@ -13,7 +13,6 @@ from oslotest import base
 import yaml
 
 from magnum_capi_helm.chart import conversion
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.contract import schema
 from magnum_capi_helm.tests.contract import test_templates
@@ -69,7 +68,7 @@ def rendered() -> Iterator[rendering.Object]:
     ]
     manifests += test_templates.rendered().values()
     for each in (item for manifest in manifests for item in manifest):
-        api = api_versions.api(each["apiVersion"], each["kind"])
+        api = conversion.api_of(each)
         if conversion.converts(api, conversion.NEW):
             yield each
 

@@ -11,7 +11,6 @@ from oslotest import base
 import yaml
 
 from magnum_capi_helm.chart import conversion
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.chart import openstack_objects
 
@@ -453,7 +452,7 @@ class ConversionTestCase(base.BaseTestCase):
                 )
 
     def test_known_kinds_are_converted_to_v1beta2_only(self) -> None:
-        cluster = api_versions.Api(_CAPI, "v1beta1", "Cluster")
+        cluster = conversion.Api(_CAPI, "v1beta1", "Cluster")
         infrastructure = cluster._replace(
             group=openstack_objects.CAPO, kind="OpenStackCluster"
         )

@@ -9,9 +9,9 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.helm import manifests
-from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
@@ -197,7 +197,7 @@ class ManifestsTest(base.BaseTestCase):
 
     def test_objects_alone_are_named_anew(self) -> None:
         """Other kinds of a group, and equal ones of others, stay."""
-        kind = api_versions.Api(CAPO, "v1alpha7", "OpenStackCluster")
+        kind = conversion.Api(CAPO, "v1alpha7", "OpenStackCluster")
         old, new = (
             f"infrastructure.{CAPI}/{v}" for v in ("v1alpha7", "v1beta1")
         )
@@ -207,14 +207,10 @@ class ManifestsTest(base.BaseTestCase):
         every = {
             kind: "v1beta1",
             kind._replace(kind="OpenStackMachineTemplate"): "v1beta1",
-            api_versions.Api(
-                PLANE, "v1beta1", "KubeadmControlPlane"
-            ): "v1beta2",
+            conversion.Api(PLANE, "v1beta1", "KubeadmControlPlane"): "v1beta2",
         }
-        other = api_versions.Api("other.io", "v1beta1", "Cluster")
-        rows: tuple[
-            tuple[dict[api_versions.Api, str], dict[str, str]], ...
-        ] = (
+        other = conversion.Api("other.io", "v1beta1", "Cluster")
+        rows: tuple[tuple[dict[conversion.Api, str], dict[str, str]], ...] = (
             (every, {**capo, **template, before: after}),
             ({kind: "v1beta1"}, capo),
             ({other: "v1"}, {}),

@@ -21,7 +21,6 @@ from oslo_log import log
 import requests
 
 from magnum_capi_helm.kubernetes import discovery
-from magnum_capi_helm.kubernetes import exec_plugin
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.kubernetes import responses
@@ -414,7 +413,7 @@ class Client:
         address = f"It is {connection.server}"
         try:
             return with_retries(ask)
-        except exec_plugin.PluginError as error:
+        except kubeconfig.PluginError as error:
             raise errors.ManagementUnreachable(
                 f"{self._title} can't be asked",
                 detail=f"{address}; {error}",

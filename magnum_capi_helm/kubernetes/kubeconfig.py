@@ -56,6 +56,10 @@ _FIELDS: dict[str, dict[str, tuple[type, str]]] = {
 }
 
 
+class PluginError(Exception):
+    """The ``exec`` plugin returned no credential; its stderr is in the log."""
+
+
 class MemoryFiles:
     """Files in memory, which the kernel removes with the process.
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import connection
-from magnum_capi_helm.kubernetes import exec_plugin
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.kubernetes import server
@@ -221,7 +220,7 @@ class FailureTest(_Plugin):
         (self.home / "code").write_text("3")
         self.assertIn("exec plugin PLUGIN ended with 3", self.failure())
         self.plugin.write_text("#!/bin/sh\nexec sleep 60\n")
-        self.patch(exec_plugin, "DEADLINE", 0.2)
+        self.patch(connection, "DEADLINE", 0.2)
         late = "exec plugin PLUGIN took longer than 0.2 s"
         self.assertIn(late, self.failure())
         self.plugin.unlink()

@@ -26,7 +26,7 @@ import sys
 from typing import Any
 
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.helm import packages
+from magnum_capi_helm.helm import charts
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.tests import value_paths
@@ -106,7 +106,7 @@ def _samples(version: str) -> Iterator[tuple[str, paths.Values]]:
             continue
 
 
-def write_paths(package: packages.Package) -> None:
+def write_paths(package: charts.Package) -> None:
     """Add the chart to ``value_paths.json``, unless it is there."""
     if package.version in value_paths.chart_versions():
         return
@@ -152,7 +152,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
 def main(words: list[str]) -> int:
     """Run the command; return 1 if the chart would ignore a value."""
     asked = _arguments(words)
-    package = packages.read(asked.chart)
+    package = charts.read(asked.chart)
     version = package.version
     write_paths(package)
     write_versions(version, asked.dependencies, asked.kubernetes)

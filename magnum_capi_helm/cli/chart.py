@@ -117,10 +117,10 @@ class List(base.Lister):
 
 def _line(file: pathlib.Path) -> tuple[str, ...]:
     """Return the line of a chart in the store."""
-    from magnum_capi_helm.helm import packages
+    from magnum_capi_helm.helm import charts
 
     try:
-        package = packages.read(file)
+        package = charts.read(file)
     except errors.ChartUnavailable as error:
         return file.name, "", str(error), "", "", ""
     version = package.version
@@ -244,11 +244,11 @@ def _values(files: Sequence[pathlib.Path]) -> dict[str, Any]:
 
     :raises NotConfigured: a file can't be read
     """
-    from magnum_capi_helm.helm import packages
+    from magnum_capi_helm.helm import charts
     from magnum_capi_helm.resolve import operator_files
 
     merged: dict[str, Any] = {}
     for file in files:
         values = operator_files.read_yaml(file, str(file))
-        merged = packages.merged(merged, values, keep_nulls=True)
+        merged = charts.merged(merged, values, keep_nulls=True)
     return merged

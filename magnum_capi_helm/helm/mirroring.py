@@ -21,8 +21,8 @@ from typing import Any
 import yaml
 
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
-from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
@@ -93,7 +93,7 @@ def contents(
     :param everything: with the addons that the values leave switched off
     :raises HelmError: the chart does not accept the values
     """
-    package = packages.read(chart)
+    package = charts.read(chart)
     objects = [
         each
         for network in _NETWORKS
@@ -224,13 +224,13 @@ def finish(
 
 
 def _sample(
-    package: packages.Package, values: paths.Values, network: str
+    package: charts.Package, values: paths.Values, network: str
 ) -> dict[str, Any]:
     """Return values of an invented cluster, with those of the operator."""
     tested = versions.find_tested(package.version)
     kubernetes = tested.kubernetes[1] if tested else _KUBERNETES
     base = {**_SAMPLE, paths.KUBERNETES: f"{kubernetes}.0"}
-    own = packages.merged(base, paths.named(values), keep_nulls=True)
+    own = charts.merged(base, paths.named(values), keep_nulls=True)
     paths.put(own, paths.CNI, network)
     return paths.spelled(own, package.version)
 
@@ -251,7 +251,7 @@ def _released(objects: Iterable[Mapping[str, Any]]) -> Iterator[Addon]:
         for source in spec.get("valuesSources") or []:
             where = source.get("secret") or {}
             text = secrets.get(where.get("name"), {}).get(where.get("key"))
-            values = packages.merged(values, _without_templates(text or ""))
+            values = charts.merged(values, _without_templates(text or ""))
         yield Addon(
             name=str(spec["chart"]["name"]),
             version=str(spec["chart"]["version"]),

@@ -28,7 +28,7 @@ from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import authentication
 from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import template
-from magnum_capi_helm.helm import packages
+from magnum_capi_helm.helm import charts
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
@@ -254,7 +254,7 @@ def mirrored(
     url = conf.CONF.capi_helm.addon_repository
     if not url:
         return values
-    package = packages.read(rt.charts.ensure(chart))
+    package = charts.read(rt.charts.ensure(chart))
     defaults = paths.named({**package.values}, package.version)
     return overlays.with_repository(values, defaults, url)
 

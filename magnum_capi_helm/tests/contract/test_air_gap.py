@@ -12,9 +12,9 @@ import testscenarios
 
 from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
-from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.tests.contract import rendering
@@ -72,7 +72,7 @@ def hosts(node: Any) -> Iterator[str]:
                 yield host
 
 
-def charts() -> list[tuple[str, dict[str, Any]]]:
+def packaged() -> list[tuple[str, dict[str, Any]]]:
     """The lab's chart, and those in the store that LAB_CHART_STORE names."""
     store = pathlib.Path(os.environ.get("LAB_CHART_STORE") or os.devnull)
     found = [rendering.CHART, *store.glob("openstack-cluster-*.tgz")]
@@ -93,7 +93,7 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
         if self.chart.is_dir():
             self.helm.package(str(self.chart), self.home)
             (self.chart,) = pathlib.Path(self.home).glob("*.tgz")
-        self.package = packages.read(self.chart)
+        self.package = charts.read(self.chart)
 
     def render(self, cni: str, switched_on: dict[str, Any]) -> list[Any]:
         """What a cluster is made of behind the mirrors."""
@@ -104,7 +104,7 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
             ),
             site=cluster_spec.Site(registry_mirror=REGISTRY),
         )
-        made = packages.merged(values.build(cluster), switched_on)
+        made = charts.merged(values.build(cluster), switched_on)
         made = overlays.with_repository(made, self.package.values, REPOSITORY)
         made = paths.spelled(made, self.package.version)
         return [*self.helm.render("r", "n", str(self.chart), made, hooks=True)]
@@ -143,7 +143,7 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
 
     def test_without_the_mirrors_there_are_many(self) -> None:
         cluster = specs.cluster()
-        made = packages.merged(values.build(cluster), EVERYTHING)
+        made = charts.merged(values.build(cluster), EVERYTHING)
         objects = self.helm.render("r", "n", str(self.chart), made)
         found = {each for item in objects for each in hosts(item)}
         for host in (

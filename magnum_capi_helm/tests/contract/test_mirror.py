@@ -16,7 +16,6 @@ from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
-from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.contract import rendering
@@ -94,7 +93,7 @@ class MirrorTest(base.BaseTestCase):
     def test_what_is_mirrored_can_be_installed_from(self) -> None:
         self.publish("tigera-operator", "v3.31.5")
         chart = self.chart()
-        defaults = packages.read(chart).values
+        defaults = charts.read(chart).values
         fetched, missing = set(), set()
         images: set[str] = set()
         with served(self.upstream) as url:
@@ -141,8 +140,8 @@ class MirrorTest(base.BaseTestCase):
     def test_defaults_are_what_helm_itself_takes(self) -> None:
         chart = self.chart()
         values = rendering.load_values("plain")
-        defaults = packages.read(chart).values
-        whole = packages.merged(defaults, values, keep_nulls=True)
+        defaults = charts.read(chart).values
+        whole = charts.merged(defaults, values, keep_nulls=True)
         self.assertEqual(
             self.helm.render("rel", "n", chart, values),
             self.helm.render("rel", "n", chart, whole),

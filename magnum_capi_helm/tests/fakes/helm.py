@@ -18,8 +18,8 @@ import re
 from typing import Any
 
 from magnum_capi_helm.chart import patches
+from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import complaints
-from magnum_capi_helm.helm import packages
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
@@ -59,13 +59,13 @@ class FakeRepository:
 
     def package(self, source: str, directory: str) -> None:
         """As the real one."""
-        name, version = packages.of_directory(source)
+        name, version = charts.of_directory(source)
         self.pull(name, version, "", directory)
 
     def index(self, directory: str) -> None:
         """As the real one."""
         packed = pathlib.Path(directory).glob("*.tgz")
-        found = packages.read
+        found = charts.read
         entries = {found(each).name: found(each).version for each in packed}
         pathlib.Path(directory, "index.yaml").write_text(json.dumps(entries))
 
@@ -439,7 +439,7 @@ def _compared(history: list[dict[str, Any]]) -> list[api_server.Object]:
 def _build(path: str) -> dict[str, str]:
     """Return the differences of a packaged chart from other builds of it."""
     try:
-        found: dict[str, str] = packages.read(path).values.get("build") or {}
+        found: dict[str, str] = charts.read(path).values.get("build") or {}
     except errors.ChartUnavailable:
         # A path that stands for a chart.
         return {}

@@ -10,7 +10,7 @@ from typing import Any
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm.helm import packages
+from magnum_capi_helm.helm import charts
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart
 
@@ -50,13 +50,13 @@ class PackagesTest(base.BaseTestCase):
         self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.file = self.home / "c.tgz"
 
-    def read(self, files: dict[str, bytes]) -> packages.Package:
+    def read(self, files: dict[str, bytes]) -> charts.Package:
         self.file.write_bytes(chart.archive(files))
-        return packages.read(self.file)
+        return charts.read(self.file)
 
     def test_name_version_and_values_with_those_of_sub_charts(self) -> None:
         self.assertEqual(
-            packages.Package("c", "1.2.3", VALUES), self.read(ALIASED)
+            charts.Package("c", "1.2.3", VALUES), self.read(ALIASED)
         )
 
     def test_a_nested_sub_chart_is_read(self) -> None:
@@ -83,10 +83,10 @@ class PackagesTest(base.BaseTestCase):
 
     def test_a_file_is_read_anew_when_it_changed(self) -> None:
         self.read(ALIASED)
-        known = packages.read(self.file)
-        self.assertIs(known, packages.read(self.file))
+        known = charts.read(self.file)
+        self.assertIs(known, charts.read(self.file))
         os.utime(self.file, ns=(1, 1))
-        self.assertIsNot(known, packages.read(self.file))
+        self.assertIsNot(known, charts.read(self.file))
 
     def test_a_file_that_is_no_chart_is_refused_with_the_reason(self) -> None:
         whole = chart.archive(ALIASED)
@@ -105,7 +105,7 @@ class PackagesTest(base.BaseTestCase):
         for what, content in wrong.items():
             self.file.write_bytes(content)
             error = self.assertRaises(
-                errors.ChartUnavailable, packages.read, self.file
+                errors.ChartUnavailable, charts.read, self.file
             )
             self.assertIn(
                 f"{self.file} is no packaged helm chart", str(error), what
@@ -113,11 +113,11 @@ class PackagesTest(base.BaseTestCase):
 
     def test_a_directory_says_its_name_and_version(self) -> None:
         absent = errors.ChartUnavailable
-        error = self.assertRaises(absent, packages.of_directory, self.home)
+        error = self.assertRaises(absent, charts.of_directory, self.home)
         self.assertIn("is no directory of a helm chart", str(error))
-        self.assertRaises(absent, packages.read, self.home / "no.tgz")
+        self.assertRaises(absent, charts.read, self.home / "no.tgz")
         (self.home / "Chart.yaml").write_text("{name: c, version: 1.0.0}")
-        self.assertEqual(("c", "1.0.0"), packages.of_directory(self.home))
+        self.assertEqual(("c", "1.0.0"), charts.of_directory(self.home))
 
 
 BELOW: dict[str, Any] = {"a": {"b": 1, "c": 2}, "list": [1, 2], "gone": 1}
@@ -132,11 +132,11 @@ ABOVE: dict[str, Any] = {
 class MergedTest(base.BaseTestCase):
     def test_a_null_removes_the_value_below_unless_kept(self) -> None:
         expected = {"a": {"b": 3, "c": 2}, "list": [3], "n": {"x": 1}}
-        found = packages.merged(BELOW, ABOVE)
+        found = charts.merged(BELOW, ABOVE)
         self.assertEqual(expected, found)
         found["n"]["x"] = 2
         self.assertEqual(1, ABOVE["n"]["x"], "arguments stay")
         self.assertEqual(
             {**expected, "gone": None},
-            packages.merged(BELOW, ABOVE, keep_nulls=True),
+            charts.merged(BELOW, ABOVE, keep_nulls=True),
         )

@@ -80,7 +80,7 @@ def packaged() -> list[tuple[str, dict[str, Any]]]:
 
 
 class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignore[misc]
-    scenarios = charts()
+    scenarios = packaged()
     chart: pathlib.Path
 
     def setUp(self) -> None:

@@ -66,8 +66,7 @@ def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
     if nodegroup:
         what = "a nodegroup"
         it = f"Nodegroup {errors.shown(nodegroup)}"
-    before, after = versions.number(old), versions.number(new)
-    if before and after and after < before:
+    if versions.is_older(new, old):
         raise errors.NotSupported(
             f"{what} can't go back to an older Kubernetes: choose a template "
             f"whose image has the version that it runs, or a later one. {it} "
@@ -112,8 +111,7 @@ def check_chart(
 
     :param asked: the label or option that names the new version
     """
-    before, after = versions.number(old), versions.number(new)
-    if before and after and after < before:
+    if versions.is_older(new, old):
         raise errors.NotSupported(
             "the cluster can't go back to an older chart: give the version "
             f"that it has, or a later one. It has {old}, and {asked} is {new}"
@@ -234,8 +232,7 @@ def check_cni_version(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
             str(paths.value_at(each, label.becomes[0]) or "")
             for each in (old, new)
         )
-        first, second = versions.number(before), versions.number(after)
-        if first and second and second < first:
+        if versions.is_older(after, before):
             raise errors.NotSupported(
                 f"label {label.name}: give the version that the cluster has, "
                 f"{before}, or a later one. It is {errors.shown(after)}"

@@ -203,13 +203,6 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def shortened(items: Sequence[str], limit: int) -> str:
-    """Return the first items, and the number of the others."""
-    text = ", ".join(items[:limit])
-    more = len(items) - limit
-    return f"{text} and {more} more" if more > 0 else text
-
-
 def operator(action: str) -> call.Actor:
     """Return the user of this shell, for logs and for helm's history."""
     from magnum_capi_helm.model import call

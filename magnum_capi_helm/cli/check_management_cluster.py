@@ -153,7 +153,7 @@ def check_permissions(rt: runtime.Runtime) -> str:
 
 
 def _listed(needed: Iterable[permissions.Permission]) -> str:
-    return base.shortened(list(map(str, needed)), _LISTED)
+    return errors.shortened(list(map(str, needed)), _LISTED)
 
 
 def check_api_versions(rt: runtime.Runtime) -> str:

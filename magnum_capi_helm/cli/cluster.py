@@ -308,19 +308,13 @@ class Apply(batch.Batch):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
         """Return what one cluster gets."""
-        if not parsed_args.cloud_settings:
-            return self._plan_chart(row, parsed_args)
-        if not row.stack_id:
-            return batch.Change()
-        keep_old = not parsed_args.only_new_ca
-        return _plan_cloud_settings(row, self._access, keep_old)
-
-    def _plan_chart(
-        self, row: Any, parsed_args: argparse.Namespace
-    ) -> batch.Change:
-        """Return the change of chart and values of one cluster."""
         from magnum_capi_helm.lifecycle import rollout
 
+        if parsed_args.cloud_settings:
+            if not row.stack_id:
+                return batch.Change()
+            keep_old = not parsed_args.only_new_ca
+            return _plan_cloud_settings(row, self._access, keep_old)
         order = rollout.Order(
             chart=parsed_args.chart_version,
             files=parsed_args.values_files,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from magnum_capi_helm import features
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import check_host
@@ -69,12 +68,6 @@ LABELS_OF_1_4_0 = frozenset(
 _ALLOW_LIST_APPLIED = versions.Range(until="0.10.1")
 #: The default of ``default_helm_chart_version`` in 1.4.0.
 _CHART_OF_1_4_0 = "0.10.1"
-
-_LABELS = {
-    name: label
-    for label in features.LABELS
-    for name in (label.name, *label.aliases)
-}
 
 
 def run(project: str | None = None) -> Iterator[components.Result]:
@@ -198,11 +191,11 @@ def _check_labels(cluster: Any, chart: str) -> Iterator[components.Result]:
     own = cluster.labels or {}
     inherited = cluster.cluster_template.labels or {}
     for name, text in sorted({**inherited, **own}.items()):
-        label = _LABELS.get(name)
+        label = requested_labels.find(name)
         if label is None or label is nodes.KUBE_TAG:
             continue
         state = components.OK
-        if problem := _problem(label, name, text):
+        if problem := requested_labels.problem(name, text):
             detail = f"{problem}; the default applies"
         elif not _has_new_effect(label, name, text, chart):
             continue
@@ -236,8 +229,7 @@ def _has_new_effect(
 def _check_template(template: Any) -> Iterator[components.Result]:
     wanted: Mapping[str, str] = template.labels or {}
     for name, text in sorted(wanted.items()):
-        label = _LABELS.get(name)
-        if label is not None and (problem := _problem(label, name, text)):
+        if problem := requested_labels.problem(name, text):
             detail = (
                 f"{problem}; new clusters and upgrades to this template are "
                 "refused. Make a template without it"
@@ -251,12 +243,3 @@ def _check_template(template: Any) -> Iterator[components.Result]:
             f"new clusters get {networking.CNIS[0]}"
         )
         yield _result("template", components.FAILED, template, detail)
-
-
-def _problem(label: labels.Label[Any], name: str, text: str) -> str:
-    """Return why a label refuses a value, or an empty string."""
-    try:
-        label.parse(text, name)
-    except errors.LabelError as error:
-        return str(error)
-    return ""

@@ -187,5 +187,5 @@ def _line(change: diff.Change) -> tuple[str, ...]:
         f"{change.kind} {change.name}",
         change.what,
         str(change.replaced or "-"),
-        base.shortened(change.paths, _PATHS),
+        errors.shortened(change.paths, _PATHS),
     )

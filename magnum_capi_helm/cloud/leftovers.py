@@ -56,7 +56,7 @@ class Outcome:
     def remaining(self) -> str:
         """Return ``left`` in words, without "; "."""
         return " and ".join(
-            f"{kind} still to be deleted: {_listed(names)}"
+            f"{kind} still to be deleted: {errors.shortened(names, _NAMED)}"
             for kind, names in self.left.items()
         )
 
@@ -280,12 +280,6 @@ _KINDS = (
         lambda api, id_: api.delete_volume(id_),
     ),
 )
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    more = len(names) - _NAMED
-    text = ", ".join(names[:_NAMED])
-    return f"{text} and {more} more" if more > 0 else text
 
 
 #: Names of load balancers, and their tags: one for each Service.

@@ -33,6 +33,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import health
+from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
@@ -220,7 +221,7 @@ def deletion_problem(
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
     stuck = rt.ages.age(scope, "deletion", progress) >= _STUCK
     secret = credential_secret.read(rt.management, scope)
-    version = ((secret or {}).get("metadata") or {}).get("resourceVersion")
+    version = view.metadata_of(secret).get("resourceVersion")
     remembered = rt.refusal_cache.get(scope, version)
     if remembered is not None:
         return remembered

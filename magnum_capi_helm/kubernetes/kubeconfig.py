@@ -24,6 +24,7 @@ import weakref
 from cryptography import x509
 import yaml
 
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 #: Option with the path of the kubeconfig, unless there are several.
@@ -365,14 +366,7 @@ def administrator(secret: Mapping[str, Any]) -> Administrator:
             expires=_first_expiry(certificate),
             ca_expires=_first_expiry(ca),
         )
-    except (
-        AttributeError,
-        IndexError,
-        KeyError,
-        TypeError,
-        ValueError,
-        yaml.YAMLError,
-    ) as error:
+    except (*encoding.DAMAGED, IndexError, yaml.YAMLError) as error:
         # Not chained: a YAML error quotes the file, and its key.
         raise errors.ManagementError(
             f"the Secret {secret['metadata']['name']} has no kubeconfig with "

@@ -29,7 +29,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import names
+from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class Leases:
 
     def held(self, lease: client.Object | None) -> bool:
         """Return whether a living holder has ``lease``, as far as observed."""
-        spec = (lease or {}).get("spec") or {}
+        spec = view.spec_of(lease)
         holder = spec.get("holderIdentity")
         if lease is None or not holder:
             return False
@@ -143,9 +143,7 @@ class Leases:
 
     def read(self, namespace: str, release: str) -> client.Object | None:
         """Return the Lease, or None."""
-        return self._management.get(
-            kinds.LEASE, namespace, names.lease(release)
-        )
+        return self._management.get(kinds.LEASE, namespace, release)
 
     @call.without_lease("a deletion waits for no operation")
     def mark_deleted(self, namespace: str, release: str) -> None:
@@ -161,19 +159,17 @@ class Leases:
         self, namespace: str, release: str, notes: dict[str, str]
     ) -> None:
         change = {"metadata": {"annotations": notes}}
-        self._management.patch(
-            kinds.LEASE, namespace, names.lease(release), change
-        )
+        self._management.patch(kinds.LEASE, namespace, release, change)
 
     @call.without_lease("the Lease itself, when its cluster is gone")
     def delete(self, namespace: str, release: str) -> None:
         """Remove the Lease: the last object of a cluster to go."""
-        self._management.delete(kinds.LEASE, namespace, names.lease(release))
+        self._management.delete(kinds.LEASE, namespace, release)
         self.forget((namespace, release))
 
     def forget(self, scope: location.Scope) -> None:
         """Drop the observations of a Lease."""
-        self._observed.pop((scope[0], names.lease(scope[1])), None)
+        self._observed.pop(scope, None)
 
     @call.without_lease("the Lease itself, which the API server compares")
     def _take(
@@ -192,9 +188,9 @@ class Leases:
             self._check_missing((namespace, release))
         if self.held(current):
             raise busy
-        meta = {"name": names.lease(release), "namespace": namespace}
+        meta = {"name": release, "namespace": namespace}
         lease = current or {"metadata": {**meta, "labels": labels}}
-        lease["spec"] = {**(lease.get("spec") or {}), **_spec(identity)}
+        lease["spec"] = {**view.spec_of(lease), **_spec(identity)}
         write = (
             self._management.replace if current else self._management.create
         )
@@ -203,7 +199,7 @@ class Leases:
         except errors.Conflict as error:
             # It may be our own, of a first try whose answer was lost.
             taken = self.read(namespace, release) or {}
-            if (taken.get("spec") or {}).get("holderIdentity") != identity:
+            if view.spec_of(taken).get("holderIdentity") != identity:
                 if new:
                     return self._take(namespace, release, labels)
                 raise busy from error
@@ -308,7 +304,7 @@ class Hold:
     def _reread(self) -> None:
         """Check that it is still ours: a delete mark changes it as well."""
         lease = self._management.get(kinds.LEASE, self._namespace, self._name)
-        holder = ((lease or {}).get("spec") or {}).get("holderIdentity")
+        holder = view.spec_of(lease).get("holderIdentity")
         if lease is None or holder != self._identity:
             self.lost = True
             raise errors.LeaseLost(self._name, holder)
@@ -317,14 +313,12 @@ class Hold:
 
 def left_of(lease: client.Object | None) -> str:
     """Return what a deletion that took too long waited for."""
-    notes = ((lease or {}).get("metadata") or {}).get("annotations") or {}
-    return str(notes.get(_LEFT, ""))
+    return view.annotations_of(lease).get(_LEFT, "")
 
 
 def marked_deleted_at(lease: client.Object | None) -> float | None:
     """Return when deletion was last requested, in seconds since 1970."""
-    metadata = (lease or {}).get("metadata") or {}
-    text = (metadata.get("annotations") or {}).get(DELETE_MARK)
+    text = view.annotations_of(lease).get(DELETE_MARK)
     if text is None:
         return None
     moment = datetime.datetime.strptime(text, _TIME)

@@ -22,6 +22,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.status import view
 
 NAME = "kube-system"
 
@@ -206,11 +207,10 @@ def check_reason(reason: str) -> None:
 
 def parsed(namespace: client.Object | None) -> State:
     """Return the state; an annotation that can't be read freezes as well."""
-    metadata = (namespace or {}).get("metadata") or {}
-    annotations = metadata.get("annotations") or {}
+    annotations = view.annotations_of(namespace)
     text = annotations.get(FROZEN)
     return State(
-        identity=str(metadata.get("uid") or ""),
+        identity=str(view.metadata_of(namespace).get("uid") or ""),
         freeze=None if text is None else _freeze(text),
         before=_spans(annotations.get(WAS_FROZEN)),
     )

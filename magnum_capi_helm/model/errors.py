@@ -18,7 +18,7 @@ them to exceptions of Magnum, in one place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 import contextlib
 import difflib
 import os
@@ -42,6 +42,13 @@ def one_of(words: Iterable[str]) -> str:
     """Return "a, b or c"."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def shortened(items: Sequence[str], limit: int) -> str:
+    """Return the first items, and the number of the others."""
+    text = ", ".join(items[:limit])
+    more = len(items) - limit
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -197,11 +197,6 @@ def server_group(release_name: str, group: str) -> str:
     return f"{release_name}-{group}"
 
 
-def lease(release_name: str) -> str:
-    """Name the Lease of a release."""
-    return release_name
-
-
 def helm_record(release_name: str, version: int) -> str:
     """Name the Secret in which helm records a revision."""
     return f"sh.helm.release.v1.{release_name}.v{version}"

@@ -32,6 +32,12 @@ def number(version: str) -> Number | None:
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
+def is_older(one: str, other: str) -> bool:
+    """Return whether a version is older than another, if both are known."""
+    first, second = number(one), number(other)
+    return bool(first and second and first < second)
+
+
 @dataclasses.dataclass(frozen=True)
 class Range:
     """Versions from ``since`` to ``until``, both inclusive; empty is open.

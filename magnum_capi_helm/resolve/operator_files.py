@@ -394,12 +394,10 @@ class _Unusable(Exception):
 
 #: Exceptions of reading YAML; tags such as !!bool raise several of their own.
 _YAML_ERRORS = (
+    *encoding.DAMAGED,
     yaml.YAMLError,
-    AttributeError,
     LookupError,
     RecursionError,
-    TypeError,
-    ValueError,
 )
 
 

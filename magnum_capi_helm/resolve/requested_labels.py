@@ -140,15 +140,15 @@ def own_minimum(cluster: Any, nodegroup: Any) -> int | None:
 def _allowed(user_labels: Mapping[str, str]) -> dict[str, str]:
     allowed = {}
     for name, text in user_labels.items():
-        if problem := _problem(name, text):
+        if why := problem(name, text):
             # Not inside "except": oslo.log would append the exception again.
-            LOG.warning("ignored: %s", problem)
+            LOG.warning("ignored: %s", why)
         else:
             allowed[name] = text
     return allowed
 
 
-def _problem(name: str, text: str) -> str:
+def problem(name: str, text: str) -> str:
     """Return why a label refuses a value, or ""."""
     if label := _BY_NAME.get(name):
         try:
@@ -292,7 +292,7 @@ def autoscales(cluster: Any) -> bool:
     values = []
     for each in sources:
         text = (each or {}).get(label.name)
-        if text is not None and not _problem(label.name, text):
+        if text is not None and not problem(label.name, text):
             values.append(label.parse(text))
     return any(values or [conf.label_defaults()[label.name]])
 

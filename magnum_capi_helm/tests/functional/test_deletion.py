@@ -119,7 +119,7 @@ class HandsOffTest(base.LabCase):
             names.server_groups(release),
         ):
             self._remove(kinds.SECRET, name)
-        self._remove(kinds.LEASE, names.lease(release))
+        self._remove(kinds.LEASE, release)
         self._remove(kinds.CLUSTER, release)
         self.until(
             lambda: (

@@ -129,7 +129,6 @@ class ObjectsTest(base.BaseTestCase):
                 "demo-default-worker",
                 "demo-cloud-credentials",
                 "demo-intent",
-                "demo",
                 "demo-etcd",
             ],
             [
@@ -137,7 +136,6 @@ class ObjectsTest(base.BaseTestCase):
                 names.machine_deployment("demo", "default-worker"),
                 names.credentials("demo"),
                 names.desired_state("demo"),
-                names.lease("demo"),
                 names.certificate("demo", "etcd"),
             ],
         )

@@ -24,6 +24,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import components
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
@@ -31,39 +32,7 @@ from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import view
 
 #: Labels that 1.4.0 applies. It ignores all others.
-LABELS_OF_1_4_0 = frozenset(
-    {
-        "api_master_lb_allowed_cidrs",
-        "auto_healing_enabled",
-        "auto_scaling_enabled",
-        "boot_volume_size",
-        "boot_volume_type",
-        "capi_helm_chart_version",
-        "csi_cinder_allow_volume_expansion",
-        "csi_cinder_availability_zone",
-        "csi_cinder_fstype",
-        "csi_cinder_reclaim_policy",
-        "csi_cinder_volume_binding_mode",
-        "etcd_blockdevice_size",
-        "etcd_blockdevice_type",
-        "etcd_blockdevice_volume_az",
-        "etcd_blockdevice_volume_type",
-        "etcd_volume_size",
-        "etcd_volume_type",
-        "extra_network_name",
-        "extra_network_names",
-        "fixed_subnet_cidr",
-        "keystone_auth_enabled",
-        "kube_dashboard_enabled",
-        "master_lb_floating_ip_enabled",
-        "max_node_count",
-        "min_node_count",
-        "monitoring_enabled",
-        "octavia_lb_algorithm",
-        "octavia_lb_healthcheck",
-        "octavia_provider",
-    }
-)
+LABELS_OF_1_4_0 = frozenset(encoding.package_data("cli/labels-of-1.4.0.yaml"))
 #: The only chart whose key of the allow list 1.4.0 knows.
 _ALLOW_LIST_APPLIED = versions.Range(until="0.10.1")
 #: The default of ``default_helm_chart_version`` in 1.4.0.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import paths
@@ -17,38 +18,7 @@ TOPIC = topic.Topic("Admission")
 #: may change any other.
 _ALWAYS = "NodeRestriction"
 
-_REMOVED = "Kubernetes no longer has it"
-#: Plugins with which the API server does not start, and why.
-_UNUSABLE = {
-    "DenyEscalatingExec": _REMOVED,
-    "DenyExecOnPrivileged": _REMOVED,
-    "EventRateLimit": "it needs a configuration of its own",
-    "ImagePolicyWebhook": "it needs a configuration of its own",
-    "PersistentVolumeLabel": _REMOVED,
-    "PodSecurityPolicy": f"{_REMOVED}; see pod_security_enforce",
-    "SecurityContextDeny": _REMOVED,
-}
-
-#: Namespaces of the chart's addons. Some addons break every level above
-#: privileged, and users can't change them.
-_ADDON_NAMESPACES = (
-    "calico-apiserver",
-    "calico-system",
-    "cert-manager",
-    "csi-ceph-system",
-    "gpu-operator",
-    "ingress-nginx",
-    "intel",
-    "kube-amd-gpu",
-    "kube-system",
-    "monitoring-system",
-    "network-operator",
-    "node-feature-discovery",
-    "node-problem-detector",
-    "openstack-system",
-    "tigera-operator",
-    "traefik",
-)
+_TABLES = encoding.package_data("features/admission.yaml")
 
 _ARGUMENTS = f"{paths.API_SERVER}.extraArgs"
 PLUGINS: labels.Label[tuple[str, ...]] = TOPIC.label(
@@ -109,10 +79,8 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     settings = cluster.labels
     topic.check_dependents(settings, (EXEMPT,), *_LEVELS.values())
     for plugin in settings[PLUGINS]:
-        if plugin in _UNUSABLE:
-            raise settings.refused(
-                PLUGINS, f"it without {plugin}: {_UNUSABLE[plugin]}"
-            )
+        if why := _TABLES["unusable"].get(plugin):
+            raise settings.refused(PLUGINS, f"it without {plugin}: {why}")
     enabled = {_ALWAYS, *settings[PLUGINS]}
     for plugin in settings[DISABLED]:
         if plugin in enabled:
@@ -142,7 +110,7 @@ def _pod_security(settings: labels.Values) -> paths.Values:
     }
     if not levels:
         return {}
-    namespaces = {*_ADDON_NAMESPACES, *settings[EXEMPT]}
+    namespaces = {*_TABLES["addon_namespaces"], *settings[EXEMPT]}
     return {
         "apiVersion": "pod-security.admission.config.k8s.io/v1",
         "kind": "PodSecurityConfiguration",

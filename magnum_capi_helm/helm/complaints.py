@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 #: The second text: two helms raced for the record of one revision.
@@ -17,35 +18,7 @@ _BUSY = re.compile(
     r"another operation \(install/upgrade/rollback\) is in progress"
     r"|sh\.helm\.release\.v1\S* already exists"
 )
-_UNREACHABLE = (
-    "kubernetes cluster unreachable",
-    "connection refused",
-    "tls handshake timeout",
-    "no such host",
-    "context deadline exceeded",
-    "context canceled",
-    "i/o timeout",
-    "read: operation timed out",
-    "network is unreachable",
-    "connection reset by peer",
-    "etcdserver",
-    "failed calling webhook",
-    # Go's words for an answer that broke off, and for one that never came.
-    "unexpected eof",
-    ": eof",
-    "broken pipe",
-    "client connection lost",
-    "no route to host",
-    # A token that has expired; somebody renews it.
-    "asked for the client to provide credentials",
-    # The API server's for: not now.
-    "is currently unable to handle the request",
-    "too many requests",
-    "unable to return a response in the time allotted",
-    "request did not complete within",
-    "has prevented the request from succeeding",
-    "the object has been modified",
-)
+_UNREACHABLE: list[str] = encoding.package_data("helm/unreachable.yaml")
 #: A limit of etcd: each try meets it again (``ErrRequestTooLarge`` in etcd's
 #: ``server/etcdserver/errors``).
 _TOO_LARGE = "etcdserver: request is too large"

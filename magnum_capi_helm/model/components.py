@@ -14,6 +14,7 @@ import dataclasses
 import re
 from typing import Any, NamedTuple
 
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 OK = "ok"
@@ -33,22 +34,7 @@ _VERSION_LABEL = "app.kubernetes.io/version"
 _VERSION = re.compile(r"v?\d+\.\d+\.\d+\S*")
 
 #: By the value of one of the first two labels, or the name of the image.
-_COMPONENTS = {
-    "cluster-api": "Cluster API",
-    "cluster-api-controller": "Cluster API",
-    "bootstrap-kubeadm": "kubeadm bootstrap",
-    "kubeadm-bootstrap-controller": "kubeadm bootstrap",
-    "control-plane-kubeadm": "kubeadm control plane",
-    "kubeadm-control-plane-controller": "kubeadm control plane",
-    "infrastructure-openstack": "CAPO",
-    "capi-openstack-controller": "CAPO",
-    "orc": "ORC",
-    "openstack-resource-controller": "ORC",
-    "cluster-api-addon-provider": "addon provider",
-    "cluster-api-janitor-openstack": "janitor",
-    "cert-manager": "cert-manager",
-    "cert-manager-controller": "cert-manager",
-}
+_COMPONENTS: dict[str, str] = encoding.package_data("model/components.yaml")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,11 +18,15 @@ from tools import shared_files
 #: All files of the product that are not modules: what it reads at run time.
 READ_AT_RUN_TIME = {
     "magnum_capi_helm/chart/conversion.yaml",
+    "magnum_capi_helm/cli/labels-of-1.4.0.yaml",
+    "magnum_capi_helm/features/admission.yaml",
     "magnum_capi_helm/features/arguments.yaml",
     "magnum_capi_helm/features/audit-policy.yaml",
     "magnum_capi_helm/features/ignored.yaml",
     "magnum_capi_helm/helm/plugins/magnum-capi-helm/plugin.yaml",
+    "magnum_capi_helm/helm/unreachable.yaml",
     "magnum_capi_helm/kubernetes/permissions.yaml",
+    "magnum_capi_helm/model/components.yaml",
     "magnum_capi_helm/patches.yaml",
     "magnum_capi_helm/resolve/offline.yaml",
     "magnum_capi_helm/status/conditions.yaml",

@@ -184,13 +184,11 @@ def for_helm(desired: desired_state.DesiredState) -> paths.Values:
     """
     values = driver_values.in_effect(desired.values)
     result = copy.deepcopy(driver_values.stamped(values, desired.fingerprint))
+    defaults = result.get(paths.GROUP_DEFAULTS)
     for item in result.get(paths.GROUPS) or ():
         for path in _LISTS_OF_GROUP:
             if own := paths.value_at(item, path):
-                shared = (
-                    paths.value_at(result, f"{paths.GROUP_DEFAULTS}.{path}")
-                    or ()
-                )
+                shared = paths.value_at(defaults, path) or ()
                 paths.put(item, path, _completed(shared, own))
     return paths.spelled(result, desired.chart.version)
 

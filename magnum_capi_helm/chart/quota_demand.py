@@ -40,22 +40,6 @@ class Quota:
     used: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
-class Shortage:
-    """A resource of which less is free than is needed."""
-
-    resource: str
-    needed: int
-    quota: Quota
-
-    def __str__(self) -> str:
-        free = max(self.quota.limit - self.quota.used, 0)
-        return (
-            f"{self.resource}: {self.needed} needed, {free} of "
-            f"{self.quota.limit} free"
-        )
-
-
 def of_cluster(
     cluster: cluster_spec.Cluster, flavors: Mapping[str, cluster_spec.Flavor]
 ) -> Demand:
@@ -100,14 +84,15 @@ def of_growth(
 
 def shortages(
     demand: Mapping[str, int], quotas: Mapping[str, Quota]
-) -> Iterator[Shortage]:
-    """Yield the resources that exceed a known quota."""
+) -> Iterator[str]:
+    """Yield the resources that exceed a known quota, in words."""
     for resource, needed in demand.items():
         quota = quotas.get(resource)
         if not needed or quota is None or quota.limit < 0:
             continue
-        if needed > quota.limit - quota.used:
-            yield Shortage(resource, needed, quota)
+        free = max(quota.limit - quota.used, 0)
+        if needed > free:
+            yield f"{resource}: {needed} needed, {free} of {quota.limit} free"
 
 
 def _machines(

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -192,10 +191,8 @@ class _Maintenance(base.Lister):
         freeze = freeze or maintenance.Freeze("")
         since = ""
         if freeze.since > 0:
-            moment = datetime.datetime.fromtimestamp(
-                freeze.since, datetime.timezone.utc
-            )
-            since = moment.isoformat(timespec="seconds")
+            moment = time.gmtime(freeze.since)
+            since = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", moment)
         name = rt.management_cluster.name
         line = (name, state, since, freeze.by, freeze.reason, at_work)
         return self.HEADER, [line]

@@ -15,6 +15,7 @@ import dataclasses
 import json
 from typing import Any
 
+import msgspec
 import yaml
 
 from magnum_capi_helm.kubernetes import client
@@ -124,16 +125,8 @@ def in_use(secret: client.Object | None, owner: str = "") -> Entry | None:
 
 def _listed(name: str, text: str) -> tuple[Entry, ...]:
     try:
-        return tuple(
-            Entry(
-                user=str(each["user"]),
-                name=str(each.get("name", "")),
-                id=str(each.get("id", "")),
-                since=float(each.get("since", 0)),
-            )
-            for each in json.loads(text)
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return msgspec.json.decode(text, type=tuple[Entry, ...])
+    except msgspec.MsgspecError as error:
         raise _damaged(name, error) from None
 
 

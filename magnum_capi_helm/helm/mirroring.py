@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
@@ -42,7 +43,6 @@ _SAMPLE: dict[str, Any] = {
     paths.GROUPS: [{"name": _NAME, **_MACHINE}],
 }
 _KUBERNETES = "1.33"
-_NETWORKS = ("calico", "cilium")
 #: Cluster API, in all of its API groups.
 _MACHINES = "cluster.x-k8s.io/"
 
@@ -96,7 +96,7 @@ def contents(
     package = charts.read(chart)
     objects = [
         each
-        for network in _NETWORKS
+        for network in networking.CNIS
         for each in helm.render(
             _NAME,
             _NAME,

@@ -30,7 +30,6 @@ from magnum_capi_helm.model import errors
 LOG = log.getLogger(__name__)
 
 Object: TypeAlias = dict[str, Any]
-Objects: TypeAlias = list[dict[str, Any]]
 T = TypeVar("T")
 #: ``list`` within Client is its method.
 _List: TypeAlias = list[T]
@@ -164,7 +163,7 @@ class Client:
         selector: str = "",
         *,
         metadata_only: bool = False,
-    ) -> Objects:
+    ) -> _List[Object]:
         """Return all objects that match, page by page.
 
         :param namespace: None for all namespaces

@@ -114,9 +114,7 @@ PLAIN = (
 )
 
 #: The kinds that charts render, and their API groups.
-_RENDERED = {(each.name, each.group) for each in (*ALL, *PLAIN)} | {
-    ("MachineHealthCheck", _CAPI)
-}
+_RENDERED = {(each.name, each.group) for each in (*ALL, *PLAIN)}
 
 
 def rendered(obj: Mapping[str, Any]) -> Kind | None:

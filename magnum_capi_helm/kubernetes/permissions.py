@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 import contextlib
 import dataclasses
+import itertools
 import time
 from typing import Any
 
@@ -173,13 +174,10 @@ def in_project(namespace: str) -> Iterator[Permission]:
 
 def _of(role: str, namespace: str) -> Iterator[Permission]:
     for rule in rules(role):
-        for group in rule["apiGroups"]:
-            for resource in rule["resources"]:
-                for verb in rule["verbs"]:
-                    for name in rule.get("resourceNames", [""]):
-                        yield Permission(
-                            group, resource, verb, name, namespace
-                        )
+        fields = rule["apiGroups"], rule["resources"], rule["verbs"]
+        names_of = rule.get("resourceNames", [""])
+        for each in itertools.product(*fields, names_of):
+            yield Permission(*each, namespace)
 
 
 def reads_all_secrets(management: client.Client) -> bool:

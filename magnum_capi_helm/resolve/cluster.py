@@ -239,11 +239,10 @@ def _api_server(
 
 
 def _proxy(template: Any) -> cluster_spec.Proxy:
-    exempt = (template.no_proxy or "").split(",")
     return cluster_spec.Proxy(
         http=template.http_proxy or None,
         https=template.https_proxy or None,
-        exceptions=tuple(each.strip() for each in exempt if each.strip()),
+        exceptions=network.split(template.no_proxy),
     )
 
 

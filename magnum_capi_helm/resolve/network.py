@@ -52,7 +52,7 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
         external_id=external_id,
         fixed_id=fixed_id,
         fixed_subnet_id=chosen.id if chosen else None,
-        dns_nameservers=_split(template.dns_nameserver),
+        dns_nameservers=split(template.dns_nameserver),
         subnet_cidrs=tuple(sorted(each.cidr for each in used)),
     )
 
@@ -125,7 +125,7 @@ def _families(cidrs: Iterable[str]) -> set[int]:
     return {ipaddress.ip_network(each).version for each in cidrs}
 
 
-def _split(text: str | None) -> tuple[str, ...]:
-    """Return the name servers; Magnum's API refuses other texts."""
-    servers = (each.strip() for each in (text or "").split(","))
-    return tuple(filter(None, servers))
+def split(text: str | None) -> tuple[str, ...]:
+    """Return the words of a field of a template, between commas."""
+    words = (each.strip() for each in (text or "").split(","))
+    return tuple(filter(None, words))

@@ -70,7 +70,7 @@ def _check(
     short = list(quota_demand.shortages(needed, _quotas(cloud, needed)))
     if not short:
         return
-    text = "not enough quota: " + "; ".join(map(str, short))
+    text = "not enough quota: " + "; ".join(short)
     if conf.CONF.capi_helm.quota_check == "refuse":
         raise errors.InvalidInput(text)
     LOG.warning("cluster %s: %s", cluster.uuid, text)

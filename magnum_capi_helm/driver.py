@@ -42,7 +42,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Return the properties that Magnum matches a template against."""
         return [
             {"server_type": "vm", "os": os_distro, "coe": "kubernetes"}
-            for os_distro in names.OS_DISTROS
+            for os_distro in names.DISTROS
         ]
 
     # Sizes, as magnum-api asks: maybe for a cluster of another driver, which

@@ -18,12 +18,13 @@ the fields of 1.14. CAPO: ``api/v1beta1/conversion.go`` and the types of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 import re
 from typing import Any, NamedTuple, TypeAlias
 
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import paths
 
 #: The version that charts render, and the one that it is converted to.
 OLD = "v1beta1"
@@ -225,7 +226,7 @@ def _converted(fields: Object, rows: Rows, path: str) -> dict[str, Any]:
         new = _value(value, field, f"{path}.{old}")
         if new is not None:
             for each in field.to:
-                _put(result, each.split("."), new)
+                paths.put(result, each, new)
     return result
 
 
@@ -279,10 +280,3 @@ def _unfit(path: str, allowed: str, value: object) -> errors.Unconvertible:
     return errors.Unconvertible(
         f"{path} has to be {allowed}, not a {type(value).__name__}"
     )
-
-
-def _put(target: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    *parents, last = path
-    for each in parents:
-        target = target.setdefault(each, {})
-    target[last] = value

@@ -323,7 +323,7 @@ def may_be_of_this_driver(template: Any) -> bool:
     if template.driver:
         return bool(template.driver == names.DRIVER)
     return _kind(template) in {
-        _join("vm", each, "kubernetes") for each in names.OS_DISTROS
+        _join("vm", each, "kubernetes") for each in names.DISTROS
     }
 
 

@@ -18,15 +18,19 @@ import re
 #: and images by their property magnum_driver, name the driver by it.
 DRIVER = "k8s_capi_helm_v1"
 
-#: The driver serves images with these values of the property os_distro.
-OS_DISTROS = (
-    "ubuntu",
-    "debian",
-    "rocky",
-    "rockylinux",
-    "flatcar",
-    "capi-kubeadm-cloudinit",
-)
+#: The driver serves images with these values of the property ``os_distro``.
+#: ``osDistro`` of the chart for each: the chart knows flatcar alone by its
+#: name, and all others start by cloud-init.
+DISTROS = {
+    "ubuntu": "ubuntu",
+    "debian": "debian",
+    "rocky": "rocky",
+    # As magnum-cluster-api names it.
+    "rockylinux": "rocky",
+    "flatcar": "flatcar",
+    # An Ubuntu, by the documentation of 1.4.0 and before.
+    "capi-kubeadm-cloudinit": "ubuntu",
+}
 
 #: Kubernetes' limit for labels and DNS labels.
 LIMIT = 63

@@ -28,18 +28,6 @@ from magnum_capi_helm.resolve import requested_labels
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
 
-#: ``os_distro`` of an image -> ``osDistro`` of the chart, which knows flatcar
-#: alone by its name: all others start by cloud-init.
-DISTROS = {
-    "ubuntu": "ubuntu",
-    "debian": "debian",
-    "rocky": "rocky",
-    # As magnum-cluster-api names it.
-    "rockylinux": "rocky",
-    "flatcar": "flatcar",
-    # An Ubuntu, by the documentation of 1.4.0 and before.
-    "capi-kubeadm-cloudinit": "ubuntu",
-}
 _NOT_LOOKED_UP = cluster_spec.Image("", "", "", "ubuntu")
 _MASTER = "master"
 #: Suffixes of Kubernetes' own pre-releases belong to the version.
@@ -193,10 +181,10 @@ def _image(
     :raises InvalidInput: it has none, or not those that the user expects
     """
     name = errors.shown(image.name)
-    if image.os_distro not in DISTROS:
+    if image.os_distro not in names.DISTROS:
         raise errors.InvalidInput(
             "image_id: choose an image whose os_distro is one of "
-            f"{', '.join(DISTROS)}. Image {name} has "
+            f"{', '.join(names.DISTROS)}. Image {name} has "
             f"{errors.shown(image.os_distro)}"
         )
     tag = group_labels[nodes.KUBE_TAG]
@@ -221,7 +209,7 @@ def _image(
             f"image {name} has v{version}",
         )
     return dataclasses.replace(
-        image, kube_version=version, os_distro=DISTROS[image.os_distro]
+        image, kube_version=version, os_distro=names.DISTROS[image.os_distro]
     )
 
 

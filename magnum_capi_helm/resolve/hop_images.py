@@ -22,8 +22,8 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.features import template
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
-from magnum_capi_helm.resolve import groups
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Search:
         """Return whether an image is for machines of a minor version."""
         return (
             _number(image)[1] in self.minors
-            and groups.DISTROS.get(image.os_distro) == self.like.os_distro
+            and names.DISTROS.get(image.os_distro) == self.like.os_distro
             and image.architecture == self.like.architecture
             and image.min_disk <= self.room
         )

@@ -62,12 +62,8 @@ def check_group(
     :param cluster: an outline
     :raises InvalidInput: the user can correct it
     """
-    declared = [
-        each
-        for each in features.LABELS
-        if each.scope is labels.Scope.NODEGROUP
-    ]
-    labels.check_chart(declared, group.labels, cluster.chart.version)
+    declared, version = features.LABELS_OF_GROUPS, cluster.chart.version
+    labels.check_chart(declared, group.labels, version)
     whole = dataclasses.replace(cluster, node_groups=(group,))
     for each in features.TOPICS:
         each.check(whole)

@@ -57,3 +57,7 @@ TOPICS: tuple[topic.Topic, ...] = (
 LABELS: tuple[labels.Label[Any], ...] = tuple(
     label for each in TOPICS for label in each.labels
 )
+#: Those that a nodegroup can have.
+LABELS_OF_GROUPS = tuple(
+    label for label in LABELS if label.scope is labels.Scope.NODEGROUP
+)

@@ -168,12 +168,8 @@ def nodegroup_labels(
     :raises LabelError: a value is not allowed
     """
     sources = labels.Sources(nodegroup=own_labels_of_group(cluster, nodegroup))
-    declared = [
-        each
-        for each in features.LABELS
-        if each.scope is labels.Scope.NODEGROUP
-    ]
-    return cluster_values.overridden_by(labels.resolve(declared, sources, {}))
+    own = labels.resolve(features.LABELS_OF_GROUPS, sources, {})
+    return cluster_values.overridden_by(own)
 
 
 def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:

@@ -22,7 +22,6 @@ from oslotest import base
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import complaints
-from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
@@ -49,7 +48,7 @@ class Helm(client.Helm):
 
     def package(self, source: str, directory: str) -> None:
         self.packaged.append(source)
-        name, version = packages.of_directory(source)
+        name, version = charts.of_directory(source)
         made = fake_chart.package(name, version, {"from": source})
         pathlib.Path(directory, f"{name}-{version}.tgz").write_bytes(made)
 

@@ -58,9 +58,7 @@ class InLineCase(base.FlowTestCase):
         base.install(self, self.plane.runtime("conductor-2"))
 
     def lease_is_free(self) -> bool:
-        lease = self.server.get(
-            kinds.LEASE, base.NAMESPACE, names.lease(base.RELEASE)
-        )
+        lease = self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
         return lease is not None and not lease["spec"]["holderIdentity"]
 
 

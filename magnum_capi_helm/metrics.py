@@ -28,6 +28,7 @@ import prometheus_client
 from prometheus_client import core
 from prometheus_client import registry
 
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 LOG = log.getLogger(__name__)
@@ -69,161 +70,48 @@ class Metric(NamedTuple):
         return core.GaugeMetricFamily(self.name, self.help, labels=self.labels)
 
 
-#: All metrics in the order of their declaration.
-_declared: list[Metric] = []
-
-
-def _metric(
-    name: str, text: str, *labels: str, summary: bool = False
-) -> Metric:
-    metric = Metric(f"magnum_capi_helm_{name}", text, labels, summary)
-    _declared.append(metric)
-    return metric
-
+#: All metrics by their names in metrics.yaml, in its order.
+_DECLARED = {
+    name: Metric(
+        f"magnum_capi_helm_{name}",
+        fields["help"],
+        tuple(fields["labels"]),
+        fields.get("summary", False),
+    )
+    for name, fields in encoding.package_data("metrics.yaml").items()
+}
 
 # Metrics of the command ``metrics``
 
-UP = _metric(
-    "management_cluster_up",
-    "1 if the management cluster answered, otherwise 0.",
-    "management_cluster",
-)
-READ = _metric(
-    "read_success",
-    "1 if this part of a management cluster could be read. If 0, metrics of "
-    "the part are missing or incomplete.",
-    "management_cluster",
-    "part",
-)
-CLUSTERS = _metric("clusters", "Number of clusters in this status.", "status")
-OLDEST = _metric(
-    "clusters_oldest_timestamp_seconds",
-    "Earliest updated_at of the clusters in this status.",
-    "status",
-)
-INFO = _metric(
-    "cluster_info",
-    "Always 1. Properties of a cluster, for joins by UUID.",
-    "uuid",
-    "name",
-    "project_id",
-    "management_cluster",
-    "release",
-    "chart",
-    "version",
-)
-STATUS = _metric(
-    "cluster_status_timestamp_seconds",
-    "updated_at of a cluster in Magnum's database, with its status.",
-    "uuid",
-    "status",
-)
-STATE = _metric(
-    "cluster_state",
-    "Always 1. Result of comparing a cluster's rows with its management "
-    "cluster: ok, drift, absent or unreachable, as in the command list.",
-    "uuid",
-    "state",
-)
-ORPHANS = _metric(
-    "orphans",
-    "Number of releases or Cluster objects without a cluster in Magnum; "
-    "missing if the management cluster could not be read.",
-    "management_cluster",
-)
-ADDONS = _metric(
-    "cluster_addons",
-    "Number of a cluster's addons in this phase.",
-    "uuid",
-    "phase",
-)
-CERTIFICATE = _metric(
-    "cluster_certificate_expiry_timestamp_seconds",
-    "Expiry of a certificate: ca (the cluster's CA), kubeconfig (the "
-    "administrator's, which Cluster API renews), control-plane (the first to "
-    "expire on the control plane's machines).",
-    "uuid",
-    "certificate",
-)
-CREDENTIAL = _metric(
-    "cluster_credential_refused",
-    "1 if Keystone refused the cluster's application credential in a health "
-    "poll, otherwise 0; missing if health polls do not check credentials.",
-    "uuid",
-)
-LEASE = _metric(
-    "lease_renewed_timestamp_seconds",
-    "Last renewal of the Lease of a release by its holder; missing if it has "
-    "no holder.",
-    "management_cluster",
-    "namespace",
-    "release",
-    "uuid",
-)
+UP = _DECLARED["management_cluster_up"]
+READ = _DECLARED["read_success"]
+CLUSTERS = _DECLARED["clusters"]
+OLDEST = _DECLARED["clusters_oldest_timestamp_seconds"]
+INFO = _DECLARED["cluster_info"]
+STATUS = _DECLARED["cluster_status_timestamp_seconds"]
+STATE = _DECLARED["cluster_state"]
+ORPHANS = _DECLARED["orphans"]
+ADDONS = _DECLARED["cluster_addons"]
+CERTIFICATE = _DECLARED["cluster_certificate_expiry_timestamp_seconds"]
+CREDENTIAL = _DECLARED["cluster_credential_refused"]
+LEASE = _DECLARED["lease_renewed_timestamp_seconds"]
+
 # Metrics of each conductor process
 
-POLL = _metric(
-    "poll_seconds",
-    "Duration of the polls of clusters, status or health; failed: the poll "
-    "could not judge the cluster.",
-    "process",
-    "poll",
-    "outcome",
-    summary=True,
+POLL = _DECLARED["poll_seconds"]
+HELM = _DECLARED["helm_seconds"]
+HELM_RUNNING = _DECLARED["helm_running"]
+HELM_TURNS = _DECLARED["helm_turns"]
+HELM_WAITING = _DECLARED["helm_waiting"]
+SNAPSHOT = _DECLARED["snapshot_timestamp_seconds"]
+ATTEMPT = _DECLARED["snapshot_attempt_timestamp_seconds"]
+DELIVERY = _DECLARED["delivery_seconds"]
+DELIVERIES_PENDING = _DECLARED["deliveries_pending"]
+
+OF_PROCESS = tuple(
+    each for each in _DECLARED.values() if "process" in each.labels
 )
-HELM = _metric(
-    "helm_seconds",
-    "Duration of helm runs by outcome: ok, busy (another operation is in "
-    "progress), unreachable, refused, stopped (before helm started), absent "
-    "(nothing to uninstall).",
-    "process",
-    "command",
-    "outcome",
-    summary=True,
-)
-HELM_RUNNING = _metric(
-    "helm_running", "Number of helm processes that are running.", "process"
-)
-HELM_TURNS = _metric(
-    "helm_turns", "Number of helm processes that may run at once.", "process"
-)
-HELM_WAITING = _metric(
-    "helm_waiting",
-    "Number of clusters that wait for a helm process.",
-    "process",
-)
-SNAPSHOT = _metric(
-    "snapshot_timestamp_seconds",
-    "Start of the last successful read of a management cluster; before the "
-    "first one, the time when the process began to use it.",
-    "process",
-    "management_cluster",
-    "poll",
-)
-ATTEMPT = _metric(
-    "snapshot_attempt_timestamp_seconds",
-    "Start of the last read of a management cluster, successful or not.",
-    "process",
-    "management_cluster",
-    "poll",
-)
-DELIVERY = _metric(
-    "delivery_seconds",
-    "Duration of the deliveries of kubeconfigs; failed: the web server did "
-    "not accept it.",
-    "process",
-    "outcome",
-    summary=True,
-)
-DELIVERIES_PENDING = _metric(
-    "deliveries_pending",
-    "Number of clusters whose kubeconfig this process still has to deliver; "
-    "missing if kubeconfigs are not delivered.",
-    "process",
-    "management_cluster",
-)
-OF_PROCESS = tuple(each for each in _declared if "process" in each.labels)
-OF_CLOUD = tuple(each for each in _declared if each not in OF_PROCESS)
+OF_CLOUD = tuple(each for each in _DECLARED.values() if each not in OF_PROCESS)
 
 
 class Event:

@@ -26,6 +26,7 @@ READ_AT_RUN_TIME = {
     "magnum_capi_helm/helm/plugins/magnum-capi-helm/plugin.yaml",
     "magnum_capi_helm/helm/unreachable.yaml",
     "magnum_capi_helm/kubernetes/permissions.yaml",
+    "magnum_capi_helm/metrics.yaml",
     "magnum_capi_helm/model/components.yaml",
     "magnum_capi_helm/patches.yaml",
     "magnum_capi_helm/resolve/offline.yaml",

@@ -21,7 +21,6 @@ import functools
 import time
 from typing import Any
 
-from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
@@ -32,7 +31,6 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import plan as plans
 from magnum_capi_helm.model import requested_groups
@@ -89,14 +87,15 @@ class Current:
         self,
         desired: desired_state.DesiredState,
         before: helm_records.RevisionContent | None = None,
-    ) -> Comparison:
+    ) -> template_guard.Comparison:
         """Compare the objects of a desired state with those of before.
 
         :param before: with other objects than the installed ones
         :raises HelmError: the chart does not accept the values
         """
         name, after = self.release.release, self.release.render(desired)
-        return Comparison(name, before or self.installed, after)
+        before = before or self.installed
+        return template_guard.Comparison(name, before, after)
 
     def changed(
         self,
@@ -219,59 +218,17 @@ def with_other_values(
     return changed.permitting(revision, groups)
 
 
-@dataclasses.dataclass(frozen=True)
-class Comparison:
-    """The difference between the installed manifest and a new one.
-
-    :param release: name of the release
-    :param before: the revision that helm compares with
-    :param after: all objects of the new manifest
-    """
-
-    release: str
-    before: helm_records.RevisionContent
-    after: tuple[cluster_release.Object, ...]
-
-    @functools.cached_property
-    def replaced(self) -> tuple[str, ...]:
-        """The groups whose machines are replaced, by the chart's names."""
-        return template_guard.replaced(self.release, self.before, self.after)
-
-    @property
-    def workers(self) -> tuple[str, ...]:
-        """The node groups of them."""
-        return tuple(e for e in self.replaced if e != names.CONTROL_PLANE)
-
-    @functools.cached_property
-    def changes(self) -> tuple[diff.Change, ...]:
-        """The changes, those that replace machines first."""
-        return diff.changes(self.before.objects, self.after)
-
-    @property
-    def objects(self) -> tuple[cluster_release.Object, ...]:
-        """The new and the changed objects."""
-        touched = {
-            (each.kind, each.name)
-            for each in self.changes
-            if each.what != "removed"
-        }
-        return tuple(
-            each
-            for each in self.after
-            if (each["kind"], each["metadata"]["name"]) in touched
-        )
-
-
 def compare(
     release: cluster_release.Release, desired: desired_state.DesiredState
-) -> Comparison:
+) -> template_guard.Comparison:
     """Compare a release that no change has read; see ``Current.compare``.
 
     :raises NotSupported: no revision was deployed
     :raises HelmError: the chart does not accept the values
     """
     before = _deployed(release, release.revisions())
-    return Comparison(release.release, before, release.render(desired))
+    after = release.render(desired)
+    return template_guard.Comparison(release.release, before, after)
 
 
 def dry_run(

@@ -86,7 +86,7 @@ class Plan:
 
     now: str
     desired: desired_state.DesiredState | None = None
-    comparison: release_change.Comparison | None = None
+    comparison: template_guard.Comparison | None = None
     going_on: bool = False
 
     @property
@@ -344,15 +344,7 @@ def _chart(old: cluster_spec.Chart, version: str) -> cluster_spec.Chart:
 def _is_rebuilt(current: release_change.Current) -> bool:
     """Return whether the chart of that version makes other machines now."""
     comparison = current.compare(current.desired)
-    return bool(
-        template_guard.unasked(
-            current.release.release,
-            current.desired,
-            current.rows,
-            comparison.before,
-            comparison.after,
-        )
-    )
+    return bool(comparison.unasked(current.desired, current.rows))
 
 
 def _with_overlays(current: release_change.Current) -> paths.Values:

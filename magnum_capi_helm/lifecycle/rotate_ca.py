@@ -123,9 +123,7 @@ def _check_machines(
     # There is no bridge yet: any certificate is as good.
     prepared = _prepared(held, _trusted(held, "ca"))
     compared = current.compare(prepared)
-    template_guard.check_objects(
-        held, prepared, current.rows, compared.before, compared.after
-    )
+    template_guard.check_objects(held, prepared, current.rows, compared)
     release_change.dry_run(held, compared.objects, "the CA rotation")
 
 

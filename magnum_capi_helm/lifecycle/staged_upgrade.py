@@ -20,13 +20,14 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
+from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import operator_files
 
 
 def divide(
     plan: upgrade_plan.Upgrade,
     draft: desired_state.DesiredState,
-    comparison: release_change.Comparison,
+    comparison: template_guard.Comparison,
 ) -> tuple[desired_state.DesiredState, upgrade_steps.Upgrade | None]:
     """Return the desired state of the first step, and the steps.
 

@@ -188,9 +188,7 @@ def _checked(
             "chart, labels or options change the machines of workers as well. "
             f"They are those of {', '.join(comparison.workers)}"
         )
-    template_guard.check_objects(
-        held, draft, plan.current.rows, comparison.before, comparison.after
-    )
+    template_guard.check_objects(held, draft, plan.current.rows, comparison)
     _log_warnings(held, plan, comparison)
     objects = comparison.objects
     if plan.passes_minors:
@@ -212,7 +210,7 @@ def _checked(
 def _log_warnings(
     held: holding.Held,
     plan: upgrade_plan.Upgrade,
-    comparison: release_change.Comparison,
+    comparison: template_guard.Comparison,
 ) -> None:
     """Name groups whose image stays and that a newer chart replaces.
 

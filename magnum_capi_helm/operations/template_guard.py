@@ -17,8 +17,9 @@ webhook for KubeadmControlPlane has no lower bound).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 import dataclasses
+import functools
 from typing import TypeAlias
 
 from oslo_log import log
@@ -65,6 +66,78 @@ class OutdatedError(errors.NotSupported):
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """The difference between the installed manifest and a new one.
+
+    :param release: name of the release
+    :param before: the revision that helm compares with
+    :param after: all objects of the new manifest
+    """
+
+    release: str
+    before: helm_records.RevisionContent
+    after: tuple[client.Object, ...]
+
+    @functools.cached_property
+    def replaced(self) -> tuple[str, ...]:
+        """All groups that make other machines than before.
+
+        The chart's names of node groups, and ``names.CONTROL_PLANE``.
+        """
+        groups = [names.CONTROL_PLANE, *sorted(self._groups_before)]
+        called = {
+            names.machine_deployment(self.release, each): each
+            for each in groups
+        }
+        remade = diff.remade(self.before.objects, self.after)
+        return tuple(called.get(each, each) for each in remade)
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """The node groups of them."""
+        return tuple(e for e in self.replaced if e != names.CONTROL_PLANE)
+
+    @functools.cached_property
+    def changes(self) -> tuple[diff.Change, ...]:
+        """The changes, those that replace machines first."""
+        return diff.changes(self.before.objects, self.after)
+
+    @property
+    def objects(self) -> tuple[client.Object, ...]:
+        """The new and the changed objects."""
+        touched = {
+            (each.kind, each.name)
+            for each in self.changes
+            if each.what != "removed"
+        }
+        return tuple(
+            each
+            for each in self.after
+            if (each["kind"], each["metadata"]["name"]) in touched
+        )
+
+    @property
+    def _groups_before(self) -> frozenset[str]:
+        return values.group_names(self.before.values)
+
+    def unasked(
+        self, desired: DesiredState, rows_now: requested_groups.Rows
+    ) -> tuple[str, ...]:
+        """Return the groups that a state replaces without permission.
+
+        :param desired: the state of the new manifest
+        """
+        permission = _valid(desired, self.before)
+        if permission and permission.groups is None:
+            return ()
+        allowed = (permission and permission.groups) or frozenset()
+        named = rows_now.known_as(self._groups_before)
+        living = {each.chart_name for each in (*named.workers, *named.refused)}
+        gone = self._groups_before - living
+        return tuple(e for e in self.replaced if e not in allowed | gone)
+
+
 def check(
     release: cluster_release.Release,
     desired: DesiredState,
@@ -91,7 +164,8 @@ def check(
     before = check_current(release, desired, revisions)
     if before is not None:
         after = release.render(desired)
-        check_objects(release, desired, rows_now, before, after)
+        comparison = Comparison(release.release, before, after)
+        check_objects(release, desired, rows_now, comparison)
     release.allowed = asked
 
 
@@ -99,11 +173,11 @@ def check_objects(
     release: cluster_release.Release,
     desired: DesiredState,
     rows_now: requested_groups.Rows,
-    before: helm_records.RevisionContent,
-    after: Iterable[client.Object],
+    comparison: Comparison,
 ) -> None:
     """Refuse the objects of a state as :func:`check` does."""
-    if groups := unasked(release.release, desired, rows_now, before, after):
+    if groups := comparison.unasked(desired, rows_now):
+        before = comparison.before
         raise errors.WouldReplace(_refusal(release, desired, before, groups))
 
 
@@ -173,42 +247,6 @@ def outdated(
     return ""
 
 
-def unasked(
-    release: str,
-    desired: DesiredState,
-    rows_now: requested_groups.Rows,
-    before: helm_records.RevisionContent,
-    after: Iterable[client.Object],
-) -> tuple[str, ...]:
-    """Return the groups whose machines a state replaces without permission.
-
-    :param before: the revision that helm compares with
-    :param after: the objects of the state
-    :returns: the chart's names of node groups, and ``names.CONTROL_PLANE``
-    """
-    changed = replaced(release, before, after)
-    permission = _valid(desired, before)
-    if permission and permission.groups is None:
-        return ()
-    allowed = (permission and permission.groups) or frozenset()
-    named = rows_now.known_as(values.group_names(before.values))
-    living = {each.chart_name for each in (*named.workers, *named.refused)}
-    gone = values.group_names(before.values) - living
-    return tuple(each for each in changed if each not in allowed | gone)
-
-
-def replaced(
-    release: str,
-    before: helm_records.RevisionContent,
-    after: Iterable[client.Object],
-) -> tuple[str, ...]:
-    """Return all groups that make other machines than before."""
-    groups = [names.CONTROL_PLANE, *sorted(values.group_names(before.values))]
-    called = {names.machine_deployment(release, each): each for each in groups}
-    remade = diff.remade(before.objects, after)
-    return tuple(called.get(each, each) for each in remade)
-
-
 def _valid(
     desired: DesiredState, before: helm_records.RevisionContent
 ) -> desired_state.Permission | None:
@@ -217,14 +255,8 @@ def _valid(
     :param before: the revision that helm compares with
     """
     permission = desired.may_replace
-    if permission is not None:
-        return permission if permission.revision == before.version else None
-    if values.stamp(before.values) and (
-        values.generation(desired.values) > values.generation(before.values)
-    ):
-        # Accepted by an older version of the driver, which names no groups.
-        return desired_state.Permission(before.version, None, back=True)
-    return None
+    is_valid = permission and permission.revision == before.version
+    return permission if is_valid else None
 
 
 def _refusal(

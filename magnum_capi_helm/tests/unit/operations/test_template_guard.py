@@ -197,16 +197,9 @@ class UnaskedTest(test_base.BaseTestCase):
         for permission, generation, record, changed, groups in self.rows:
             machines = {"control_plane": "a", "default_worker": "a"}
             after = _objects(**{**machines, "gpu": "a", **changed})
-            self.assertEqual(
-                groups,
-                template_guard.unasked(
-                    _RELEASE,
-                    _desired(generation, permission=permission),
-                    rows_now,
-                    record,
-                    after,
-                ),
-            )
+            desired = _desired(generation, permission=permission)
+            comparison = template_guard.Comparison(_RELEASE, record, after)
+            self.assertEqual(groups, comparison.unasked(desired, rows_now))
 
     def test_a_group_goes_only_with_its_row(self) -> None:
         after = _objects(control_plane="a", default_worker="a")
@@ -214,11 +207,9 @@ class UnaskedTest(test_base.BaseTestCase):
             (("default-worker", "gpu"), ("gpu",)),
             (("default-worker",), ()),
         ):
+            comparison = template_guard.Comparison(_RELEASE, _record(), after)
             self.assertEqual(
-                groups,
-                template_guard.unasked(
-                    _RELEASE, _desired(), _rows(*left), _record(), after
-                ),
+                groups, comparison.unasked(_desired(), _rows(*left))
             )
 
 

@@ -158,7 +158,7 @@ def _look(
     """
     rt, row, release = operation.runtime, operation.cluster, operation.release
     stored, secret = (
-        rt.management.get(kinds.SECRET, operation.namespace, name)
+        operation.get(kinds.SECRET, name)
         for name in (names.delivery(release), names.kubeconfig(release))
     )
     before = None if stored is None else delivery_record.read(stored)
@@ -224,7 +224,7 @@ def _write(
     :param stored: the Secret of the record, as it was read
     :raises Conflict: another conductor has changed it since
     """
-    management, data = operation.runtime.management, record.to_secret()
+    management, data = operation.management, record.to_secret()
     if stored is not None:
         return management.replace(kinds.SECRET, {**stored, "data": data})
     name, labels = names.delivery(operation.release), operation.object_labels

@@ -247,9 +247,7 @@ def delete_all(operation: cluster_operation.Operation) -> None:
     :raises CloudError: Keystone refused; a credential is still there
     """
     cluster = operation.cluster
-    secret = credential_secret.read(
-        operation.runtime.management, operation.scope
-    )
+    secret = credential_secret.read(operation.management, operation.scope)
     owner = str(cluster.user_id or "")
     with _as_service_user() as api:
         if secret is not None:

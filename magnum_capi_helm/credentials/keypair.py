@@ -58,9 +58,7 @@ def _stored(
     :raises ManagementError: it can't be read
     """
     name = names.desired_state(operation.release)
-    secret = operation.runtime.management.get(
-        kinds.SECRET, operation.namespace, name
-    )
+    secret = operation.get(kinds.SECRET, name)
     data = (secret or {}).get("data") or {}
     if KEY not in data:
         return None

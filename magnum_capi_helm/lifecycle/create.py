@@ -186,7 +186,7 @@ def _make(held: holding.Held, plan: _Plan) -> bool:
 
 def _prepare(held: holding.Held, plan: _Plan) -> desired_state.DesiredState:
     """Write all that helm and the polls need; return the desired state."""
-    management = held.runtime.management
+    management = held.management
     scope, labels = held.scope, held.object_labels
     # Keystone takes its time for a credential: the rest is written meanwhile.
     with call.Threads(4) as pool:

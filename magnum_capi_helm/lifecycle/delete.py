@@ -33,7 +33,6 @@ from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.cloud import leftovers
 from magnum_capi_helm.cloud import server_groups
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.credentials import validity
@@ -207,7 +206,7 @@ def _check_traces(
     if not operation.cluster.api_address or operation.deletion_requested():
         return
     try:
-        management = operation.runtime.management
+        management = operation.management
         helm_records.check_release_exists(management, operation.scope)
     except helm_records.MissingError:
         # A deletion that 1.4.0 began has its Secrets until the end.
@@ -332,12 +331,10 @@ def _network_problem(operation: cluster_operation.Operation) -> str:
 
 
 def _remove_secrets(operation: cluster_operation.Operation) -> None:
-    rt, scope = operation.runtime, operation.scope
     application_credential.delete_all(operation)
-    last = names.credentials(scope[1])
-    secrets = _secrets(operation)
-    for name in sorted(secrets, key=lambda name: name == last):
-        rt.management.delete(kinds.SECRET, scope[0], name)
+    last = names.credentials(operation.release)
+    for name in sorted(_secrets(operation), key=lambda name: name == last):
+        operation.delete(kinds.SECRET, name)
 
 
 # Leftovers
@@ -376,11 +373,8 @@ def _is_driver_responsible(operation: cluster_operation.Operation) -> bool:
 
 def _sweep(operation: cluster_operation.Operation) -> leftovers.Outcome:
     try:
-        session = sessions.project_session(
-            operation.runtime.management, operation.scope
-        )
         return leftovers.sweep(
-            session,
+            operation.own_session(),
             operation.cluster.project_id,
             operation.release,
             volumes=requested_labels.volumes_policy(operation.cluster)
@@ -418,10 +412,7 @@ def _nothing_left(operation: cluster_operation.Operation) -> bool:
 def _secrets(operation: cluster_operation.Operation) -> list[str]:
     """Return the names of the Secrets that the driver made for a cluster."""
     selector = f"{location.CLUSTER_UUID}={operation.cluster.uuid}"
-    objects = operation.runtime.management.list(
-        kinds.SECRET, operation.namespace, selector, metadata_only=True
-    )
-    return list(map(view.name_of, objects))
+    return list(map(view.name_of, operation.metadata(kinds.SECRET, selector)))
 
 
 def _delete_kept(operation: cluster_operation.Operation) -> str:
@@ -434,9 +425,7 @@ def _delete_kept(operation: cluster_operation.Operation) -> str:
         name = view.name_of(each)
         left.append(f"{kind.name} {name}")
         if not view.deleting(each):
-            operation.runtime.management.delete(
-                kind, operation.namespace, name
-            )
+            operation.delete(kind, name)
     return f"still to be deleted: {', '.join(left[:3])}" if left else ""
 
 
@@ -444,7 +433,7 @@ def _kept(
     operation: cluster_operation.Operation,
 ) -> Iterator[tuple[kinds.Kind, client.Object]]:
     """Yield the objects of chart and Cluster API without the Cluster."""
-    namespace, release = operation.scope
+    release = operation.release
     of_chart = f"{view.CHART_CLUSTER_LABEL}={release}"
     kept = (*kinds.KEPT, kinds.HELM_RELEASE, kinds.MANIFESTS)
     # If helm's own Secrets were removed by hand, helm removed nothing.
@@ -455,7 +444,4 @@ def _kept(
         **dict.fromkeys(_SERVERS, f"{view.CLUSTER_NAME_LABEL}={release}"),
     }
     for kind, selector in selectors.items():
-        for each in operation.runtime.management.list(
-            kind, namespace, selector, metadata_only=True
-        ):
-            yield kind, each
+        yield from ((kind, e) for e in operation.metadata(kind, selector))

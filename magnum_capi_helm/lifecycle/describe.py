@@ -79,7 +79,7 @@ def _root(
 def _credential_error(operation: cluster_operation.Operation) -> str | None:
     """Return why the credential does not work; None: unknown."""
     scope, row = operation.scope, operation.cluster
-    secret = credential_secret.read(operation.runtime.management, scope)
+    secret = credential_secret.read(operation.management, scope)
     if rows.action(row.status) == "DELETE":
         return validity.login_problem(secret, scope, row)
     return validity.problem(secret)

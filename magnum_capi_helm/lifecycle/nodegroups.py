@@ -308,7 +308,7 @@ def _remove_server_groups(held: holding.Held, groups: Any) -> None:
     ]
     text = "Server groups of %s are left: %s"
     with magnum_errors.logged(LOG, text, held.release, errors.CloudError):
-        server_groups.delete(held.runtime.management, held.scope, chart_names)
+        server_groups.delete(held.management, held.scope, chart_names)
 
 
 # Values of one group

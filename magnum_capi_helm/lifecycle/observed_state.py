@@ -322,8 +322,8 @@ def _manifest(
         for each in record.objects
         if each.get("kind") == kinds.SECRET.name
     }
-    management, scope = operation.runtime.management, operation.scope
-    if credential := credential_secret.read(management, scope):
+    management = operation.management
+    if credential := credential_secret.read(management, operation.scope):
         secrets[view.name_of(credential)] = addon.checksum(credential)
     return record.names(kinds.HELM_RELEASE, kinds.MANIFESTS), secrets
 

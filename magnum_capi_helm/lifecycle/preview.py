@@ -82,13 +82,10 @@ def upgraded(
     """
     desired = of_cluster(release)
     if template:
-        session = sessions.project_session(
-            release.runtime.management, release.scope
-        )
         desired = upgrade_plan.plan_cluster(
             release_change.read(release),
             rows.find_template(template),
-            catalogue.Cloud(session),
+            catalogue.Cloud(release.own_session()),
         ).desired()
     if version:
         chart = dataclasses.replace(desired.chart, version=version)

@@ -74,9 +74,7 @@ class Current:
     @functools.cached_property
     def openstack_cluster(self) -> Any:
         """The live OpenStackCluster, or None."""
-        return self.release.runtime.management.get(
-            kinds.OPENSTACK_CLUSTER, *self.release.scope
-        )
+        return self.release.get(kinds.OPENSTACK_CLUSTER)
 
     @property
     def items(self) -> dict[str, paths.Values]:
@@ -177,9 +175,7 @@ def read(
 def _deployed(
     release: cluster_release.Release, revisions: cluster_release.Revisions
 ) -> helm_records.RevisionContent:
-    before = cluster_release.deployed(
-        release.runtime, release.scope, revisions
-    )
+    before = release.deployed(revisions)
     if before is None:
         raise errors.NotSupported(
             f"release {release.release} was never deployed: there is nothing "
@@ -256,7 +252,7 @@ def dry_run(
 def _dry_run(
     release: cluster_release.Release, objects: Iterable[cluster_release.Object]
 ) -> None:
-    management, namespace = release.runtime.management, release.namespace
+    management, namespace = release.management, release.namespace
     for each in release.runtime.converter.as_applied(objects):
         kind = kinds.rendered(each)
         if kind is None:

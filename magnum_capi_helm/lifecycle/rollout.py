@@ -29,7 +29,6 @@ from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import template
@@ -310,10 +309,7 @@ def relabelled(
 
 def _cloud(current: release_change.Current) -> catalogue.Cloud:
     """Return the cloud with the cluster's images and flavors, also deleted."""
-    release = current.release
-    cloud = catalogue.Cloud(
-        sessions.project_session(release.runtime.management, release.scope)
-    )
+    cloud = catalogue.Cloud(current.release.own_session())
     applied = current.desired.values
     chart_names = {each.uuid: each.chart_name for each in current.rows.groups}
     images, flavors = {}, {}

@@ -308,9 +308,7 @@ def _use_new_ca(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
         setattr(row, field, ref)
     rows.save(row)
     certificates.forget_client_files(held.context, row)
-    held.runtime.management.delete(
-        kinds.SECRET, held.namespace, names.kubeconfig(held.release)
-    )
+    held.delete(kinds.SECRET, names.kubeconfig(held.release))
 
 
 def _restart_autoscaler(held: holding.Held) -> None:

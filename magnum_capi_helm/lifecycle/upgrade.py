@@ -179,7 +179,7 @@ def _checked(
         upgrade_rules.check_cni_version(before, draft.values)
     if etcd.needs_key(draft.values):
         cluster_release.ensure_etcd_key(
-            held.runtime.management, *held.scope, held.object_labels
+            held.management, *held.scope, held.object_labels
         )
     comparison = plan.current.compare(draft)
     if plan.alone and comparison.workers:

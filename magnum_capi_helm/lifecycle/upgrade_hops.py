@@ -183,7 +183,7 @@ def _check_cluster_api(current: release_change.Current, version: str) -> None:
     """
     if not upgrade_rules.needs_cluster_api(version):
         return
-    management = current.release.runtime.management
+    management = current.release.management
     try:
         running = management.list(kinds.DEPLOYMENT, None, components.SELECTOR)
     except responses.ForbiddenError as error:

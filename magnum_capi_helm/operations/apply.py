@@ -310,11 +310,11 @@ def _give_up_own(
 
     If it can't be seen now, :func:`give_up_dead` waits for it.
     """
-    management, scope = held.runtime.management, held.scope
     with contextlib.suppress(errors.CapiHelmError):
         for each in set(held.revisions()) - set(before):
             if each.status in _OWN:
-                helm_records.give_up(management, *scope, each.version)
+                version = each.version
+                helm_records.give_up(held.management, *held.scope, version)
 
 
 def _run(

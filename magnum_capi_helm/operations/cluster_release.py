@@ -187,25 +187,6 @@ def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
     return (with_status or revisions)[-1]
 
 
-def deployed(
-    rt: runtimes.Runtime,
-    scope: location.Scope,
-    revisions: Sequence[view.Revision],
-) -> helm_records.RevisionContent | None:
-    """Return the content of :func:`last_deployed`; None: no revisions.
-
-    :raises Conflict: its record was deleted meanwhile
-    :raises HelmError: its record can't be read
-    """
-    if not revisions:
-        return None
-    version = last_deployed(revisions).version
-    record = helm_records.read(rt.management, *scope, version)
-    if record is None:
-        raise errors.Conflict(f"revision {version} of {scope[1]} is gone")
-    return record
-
-
 def ensure_etcd_key(
     management: client.Client,
     namespace: str,
@@ -252,8 +233,9 @@ class Release:
 
     :param context: Magnum's, of the user or of its periodic task
     :param cluster: Magnum's row, as old as the call
-    :param runtime: clients of its management cluster
+    :param runtime: of its management cluster
 
+    :ivar management: the client of its management cluster
     :ivar release: the name of the helm release, which a new cluster will get
     :ivar scope: namespace and release
     :ivar object_labels: of the objects that the driver writes for the cluster
@@ -269,6 +251,7 @@ class Release:
         self.context = context
         self.cluster = cluster
         self.runtime = runtime
+        self.management = runtime.management
         self.namespace = location.namespace(cluster.project_id)
         self.release = str(
             cluster.stack_id or names.release(cluster.name, cluster.uuid)
@@ -285,9 +268,13 @@ class Release:
         return sessions.request_session(
             self.context,
             self.cluster.project_id,
-            self.runtime.management,
+            self.management,
             self.scope,
         )
+
+    def own_session(self) -> Any:
+        """Return a session as :func:`sessions.project_session` does."""
+        return sessions.project_session(self.management, self.scope)
 
     def observe(self, *, addons: bool = True) -> Observed:
         """Read rows and live objects together.
@@ -306,13 +293,9 @@ class Release:
 
         :raises CapiHelmError: they can't be read
         """
-        found = self.runtime.management.list(
-            kinds.MACHINE,
-            self.namespace,
-            f"{view.CLUSTER_NAME_LABEL}={self.release}",
-            metadata_only=True,
-        )
-        return frozenset(str(each["metadata"]["uid"]) for each in found)
+        mine = f"{view.CLUSTER_NAME_LABEL}={self.release}"
+        machines = self.metadata(kinds.MACHINE, mine)
+        return frozenset(str(each["metadata"]["uid"]) for each in machines)
 
     def deletion_requested(self) -> bool:
         """Return whether the Lease has the mark of a deletion.
@@ -332,8 +315,23 @@ class Release:
         :param name: empty: that of the release, as the Cluster has
         :raises ManagementError: it can't be read
         """
-        management = self.runtime.management
-        return management.get(kind, self.namespace, name or self.release)
+        return self.management.get(kind, self.namespace, name or self.release)
+
+    def metadata(self, kind: kinds.Kind, selector: str) -> list[Object]:
+        """Return objects without spec, status and data.
+
+        :raises ManagementError: they can't be read
+        """
+        return self.management.list(
+            kind, self.namespace, selector, metadata_only=True
+        )
+
+    def delete(self, kind: kinds.Kind, name: str) -> None:
+        """Delete an object, if it exists.
+
+        :raises ManagementError: it can't be deleted
+        """
+        self.management.delete(kind, self.namespace, name)
 
     def patch(
         self, kind: kinds.Kind, name: str, change: Object
@@ -342,8 +340,7 @@ class Release:
 
         :raises ManagementError: it can't be written
         """
-        management = self.runtime.management
-        return management.patch(kind, self.namespace, name, change)
+        return self.management.patch(kind, self.namespace, name, change)
 
     def annotate(
         self, kind: kinds.Kind, name: str, notes: Mapping[str, str | None]
@@ -356,14 +353,32 @@ class Release:
 
     def revisions(self) -> Revisions:
         """Return the revisions, the newest last."""
-        return helm_records.revisions(self.runtime.management, *self.scope)
+        return helm_records.revisions(self.management, *self.scope)
 
     def record(self, version: int) -> helm_records.RevisionContent | None:
         """Return a revision with its content, or None when it is gone.
 
         :raises HelmError: the record can't be read
         """
-        return helm_records.read(self.runtime.management, *self.scope, version)
+        return helm_records.read(self.management, *self.scope, version)
+
+    def deployed(
+        self, revisions: Sequence[view.Revision]
+    ) -> helm_records.RevisionContent | None:
+        """Return the content of :func:`last_deployed`; None: no revisions.
+
+        :raises Conflict: its record was deleted meanwhile
+        :raises HelmError: its record can't be read
+        """
+        if not revisions:
+            return None
+        version = last_deployed(revisions).version
+        record = self.record(version)
+        if record is None:
+            raise errors.Conflict(
+                f"revision {version} of {self.release} is gone"
+            )
+        return record
 
     def render(
         self, desired: desired_state.DesiredState, *, live: bool = True
@@ -443,7 +458,7 @@ class Release:
         """Return the desired state of a release that has none stored."""
         if revisions is None:
             revisions = self.revisions()
-        record = deployed(self.runtime, self.scope, revisions)
+        record = self.deployed(revisions)
         if record is None:
             return None
         chart = dataclasses.replace(
@@ -477,7 +492,7 @@ class Release:
         secret = self.patch_secret(change, version)
         if secret is None and any(change.values()):
             try:
-                secret = self.runtime.management.create(
+                secret = self.management.create(
                     kinds.SECRET, self.new_secret(change)
                 )
             except errors.Conflict:

@@ -101,7 +101,7 @@ class Held(cluster_release.Release):
         The parameters and errors are those of :func:`server_groups.ensure`.
         """
         return server_groups.ensure(
-            self.runtime.management,
+            self.management,
             self.scope,
             self.object_labels,
             session,
@@ -127,13 +127,13 @@ class Held(cluster_release.Release):
         digest = desired.digest or self.runtime.charts.digest(desired.chart)
         desired = dataclasses.replace(desired, digest=digest)
         data: dict[str, str | None] = {**desired.to_secret(), **(more or {})}
-        management = self.runtime.management
         try:
             if desired.version:
                 change = {**desired_state.NO_PARTS, **data}
                 secret = self.patch_secret(change, desired.version)
             else:
-                secret = management.create(kinds.SECRET, self.new_secret(data))
+                new = self.new_secret(data)
+                secret = self.management.create(kinds.SECRET, new)
         except errors.Conflict:
             secret = self.read_secret()
             stored, version = secret.get("data") or {}, view.version_of(secret)

@@ -102,7 +102,6 @@ def repair(held: holding.Held, revisions: cluster_release.Revisions) -> None:
     newest = revisions[-1] if revisions else None
     if newest is None or newest.status != "deployed":
         return
-    management, scope = held.runtime.management, held.scope
     record = held.record(newest.version)
     cluster = held.get(kinds.CLUSTER)
     if record is None or record.rewritten:
@@ -110,9 +109,8 @@ def repair(held: holding.Held, revisions: cluster_release.Revisions) -> None:
     if cluster is None or view.deleting(cluster):
         return
     held.runtime.converter.run(lambda: _compare(held, record.objects))
-    for each in revisions:
-        if each.harmful:
-            helm_records.mark_repaired(management, *scope, each.version)
+    for version in (each.version for each in revisions if each.harmful):
+        helm_records.mark_repaired(held.management, *held.scope, version)
 
 
 def _compare(
@@ -148,14 +146,13 @@ def _kind(obj: client.Object) -> kinds.Kind | None:
 
 def _live(release: cluster_release.Release, manifest: _Manifest) -> _Manifest:
     """Return the metadata of live objects of the chart, and of others."""
-    management, namespace = release.runtime.management, release.namespace
     kinds_by_name = {kind.name: kind for kind in _GROUPS_AND_ADDONS}
     kinds_by_name |= {kind.name: kind for kind, _ in manifest}
     ours = f"{view.CHART_CLUSTER_LABEL}={release.release}"
     live = {
         (kind, view.name_of(each)): each
         for kind in kinds_by_name.values()
-        for each in management.list(kind, namespace, ours, metadata_only=True)
+        for each in release.metadata(kind, ours)
     }
     for kind, name in manifest.keys() - live.keys():
         # Not every chart labels every object.
@@ -168,15 +165,14 @@ def _restore(
     release: cluster_release.Release, manifest: _Manifest, live: _Manifest
 ) -> None:
     """Create missing objects, and patch the others."""
-    management, scope = release.runtime.management, release.scope
     # Templates before those that refer to them.
     for kind, name in sorted(
         manifest.keys() - live.keys(), key=lambda key: key[0].name not in _KEPT
     ):
         LOG.warning("Making %s %s anew", kind.name, name)
         with _refusals_logged(kind, name):
-            made = _made_by_helm(*scope, manifest[kind, name])
-            management.create(kind, made)
+            made = _made_by_helm(*release.scope, manifest[kind, name])
+            release.management.create(kind, made)
     for (kind, name), obj in manifest.items():
         before = live.get((kind, name))
         change = diff.restoring_patch(obj)
@@ -227,10 +223,9 @@ def _remove_strays(
     Objects that the chart keeps stay: machines are made from templates of
     older revisions. They go with the Cluster.
     """
-    management, scope = release.runtime.management, release.scope
     for (kind, name), each in live.items():
         if kind.name in _KEPT or kind.name == kinds.CLUSTER.name:
             continue
-        if (kind, name) not in manifest and _of_helm(each, scope):
+        if (kind, name) not in manifest and _of_helm(each, release.scope):
             LOG.warning("Removing %s %s", kind.name, name)
-            management.delete(kind, scope[0], name)
+            release.delete(kind, name)

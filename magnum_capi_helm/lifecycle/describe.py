@@ -18,7 +18,7 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.status import cluster as cluster_status
-from magnum_capi_helm.status import openstack_resources
+from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
@@ -62,7 +62,7 @@ def _read(operation: cluster_operation.Operation) -> tree.Branch:
         name, silent = names.autoscaler(release), "the management cluster"
         parts.append(_asked("autoscaler", name, stopped, silent))
     if error and rows.action(row.status) == "DELETE":
-        parts.append(openstack_resources.branch(namespace, objects))
+        parts.append(infrastructure.resources(namespace, objects))
     return _root(row, _reason(row, state.verdict), parts)
 
 

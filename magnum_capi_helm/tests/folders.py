@@ -8,7 +8,6 @@ from __future__ import annotations
 #: members of one line do not import each other.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"driver"}),
-    frozenset({"monitor"}),
     frozenset({"cli"}),
     frozenset({"lifecycle"}),
     frozenset({"credentials", "delivery"}),

@@ -71,131 +71,114 @@ class Facts:
         )
 
 
-class State(enum.Enum):
-    """A state of a cluster."""
-
-    GONE = "Gone"
-    DELETING = "Deleting"
-    RESTING = "Resting"
-    ROW_ONLY = "Row only"
-    UNSETTLED = "Unsettled"
-    FAILED = "Failed"
-    DONE = "Done"
-    STEP_OVER = "Step over"
-    LATE = "Late"
-    PAUSED = "Paused"
-    BEHIND = "Behind"
-    DRIFTED = "Drifted"
-    WAITING = "Waiting"
-
-
 class Rule(NamedTuple):
     """A row of the table of states.
 
+    :ivar title: of the state
     :ivar fits: whether the facts are of this state
     :ivar why: the same in words
     :ivar action: what a poll does
     :ivar lease: whether the action needs the Lease
     """
 
-    state: State
+    title: str
     fits: Callable[[Facts], bool]
     why: str
     action: str
     lease: bool = False
 
 
-#: The closed list; the first row that fits decides.
-TABLE = (
-    Rule(
-        State.GONE,
+class State(enum.Enum):
+    """The states of a cluster, a closed list; the first that fits counts."""
+
+    GONE = Rule(
+        "Gone",
         lambda facts: not facts.status,
         "Magnum has no row of the cluster",
         "nothing",
-    ),
-    Rule(
-        State.DELETING,
+    )
+    DELETING = Rule(
+        "Deleting",
         lambda facts: facts.deleting,
         "the user deletes the cluster",
         "write DELETE_IN_PROGRESS; the next poll deletes",
         lease=True,
-    ),
-    Rule(
-        State.RESTING,
+    )
+    RESTING = Rule(
+        "Resting",
         lambda facts: facts.resting,
         "no operation goes on",
         "nothing",
-    ),
-    Rule(
-        State.ROW_ONLY,
+    )
+    ROW_ONLY = Rule(
+        "Row only",
         lambda facts: facts.row_only,
         "of a deleted nodegroup, only Magnum's row is left",
         "delete the row and the server group of the nodegroup, decide again",
         lease=True,
-    ),
-    Rule(
-        State.UNSETTLED,
+    )
+    UNSETTLED = Rule(
+        "Unsettled",
         lambda facts: facts.complete and facts.undecided and not facts.locked,
         "a request has still to decide about a nodegroup",
         "write what stored requests decided into the rows, decide again",
         lease=True,
-    ),
-    Rule(
-        State.FAILED,
+    )
+    FAILED = Rule(
+        "Failed",
         lambda facts: facts.done and not facts.shown,
         "all is as the rows want it, and a failure is still to be read",
         "nothing, until the failure was visible for 30 seconds",
-    ),
-    Rule(
-        State.DONE,
+    )
+    DONE = Rule(
+        "Done",
         lambda facts: facts.done,
         "all is as the rows want it",
         "take the next step of a plan, or write COMPLETE",
         lease=True,
-    ),
-    Rule(
-        State.STEP_OVER,
+    )
+    STEP_OVER = Rule(
+        "Step over",
         lambda facts: facts.step_over and not facts.pausing,
         "the control plane is as a step of an upgrade wants it",
         "take the next step of the plan",
         lease=True,
-    ),
-    Rule(
-        State.LATE,
+    )
+    LATE = Rule(
+        "Late",
         lambda facts: facts.overdue,
         "the operation has taken longer than it may",
         "write FAILED with the reason",
         lease=True,
-    ),
-    Rule(
-        State.PAUSED,
+    )
+    PAUSED = Rule(
+        "Paused",
         lambda facts: facts.pausing and (facts.behind or facts.drifted),
         "the last try failed a moment ago",
         "save the reasons; try again after a pause of 10 to 300 seconds",
-    ),
-    Rule(
-        State.BEHIND,
+    )
+    BEHIND = Rule(
+        "Behind",
         lambda facts: facts.behind,
         "the release is not what the rows want",
         "run helm with what the rows want",
         lease=True,
-    ),
-    Rule(
-        State.DRIFTED,
+    )
+    DRIFTED = Rule(
+        "Drifted",
         lambda facts: facts.drifted,
         "live objects differ from the manifest of the release",
         "make the objects as in the manifest",
         lease=True,
-    ),
-    Rule(
-        State.WAITING,
+    )
+    WAITING = Rule(
+        "Waiting",
         lambda _: True,
         "Cluster API, the addon provider or the cloud is at work",
         "save reasons, addresses, versions and progress",
-    ),
-)
+    )
 
 
-def decide(facts: Facts) -> Rule:
-    """Return the row of the table that fits."""
-    return next(each for each in TABLE if each.fits(facts))
+def decide(facts: Facts) -> State:
+    """Return the state that fits."""
+    return next(each for each in State if each.value.fits(facts))

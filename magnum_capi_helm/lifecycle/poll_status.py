@@ -205,11 +205,11 @@ def reconcile(operation: cluster_operation.Operation) -> None:
         plan_steps.remove_hook(operation, state.view.machines)
         decided = decision.decide(state.facts(locked=False))
         _log(operation, decided)
-        if not decided.lease:
+        if not decided.value.lease:
             if _has_ended(state):
                 return
             _save_facts(state)
-            waits = decided.state is State.WAITING and not state.new_progress
+            waits = decided is State.WAITING and not state.new_progress
             if waits and (seconds := state.seconds_valid) > 0:
                 looks = (rows.verdict_key(cluster), state.version)
                 runtime.status_cache.put(scope, looks, True, seconds)
@@ -279,7 +279,7 @@ def reconcile_under_lease(operation: cluster_operation.Operation) -> None:
 def _reconcile_held(held: holding.Held) -> None:
     row = held.row
     facts = decision.Facts(row.status if row else "", deleting=held.deleting)
-    match decision.decide(facts).state:
+    match decision.decide(facts):
         case State.GONE:
             return
         case State.DELETING:
@@ -290,33 +290,27 @@ def _reconcile_held(held: holding.Held) -> None:
     state = observed_state.observe_all(held, held.settle())
     facts = state.facts(locked=True, shown=failure_was_shown(held, row))
     decided = decision.decide(facts)
-    if decided.state is State.ROW_ONLY:
+    if decided is State.ROW_ONLY:
         _log(held, decided)
         gone = nodegroups.remove_deleted(held, state)
         staying = [each for each in state.nodegroups if each.uuid not in gone]
         state = dataclasses.replace(state, nodegroups=staying)
         decided = decision.decide(dataclasses.replace(facts, row_only=False))
     _log(held, decided)
-    if action := _ACTIONS.get(decided.state):
+    if action := _ACTIONS.get(decided):
         action(held, state)
     status_writer.copy_outcome(row, held.caller_row)
 
 
-def _log(release: cluster_release.Release, decided: decision.Rule) -> None:
+def _log(release: cluster_release.Release, decided: State) -> None:
     """Log the state of a cluster, at INFO when it is another one."""
-    rt, scope = release.runtime, release.scope
-    is_new = rt.decisions.get(scope) != decided.state
-    rt.decisions[scope] = decided.state
+    decisions, rule = release.runtime.decisions, decided.value
+    is_new = decisions.get(release.scope) != decided
+    decisions[release.scope] = decided
     level = log.INFO if is_new else log.DEBUG
     text = "cluster %s: %s, since %s: %s"
-    LOG.log(
-        level,
-        text,
-        release.cluster.uuid,
-        decided.state.value,
-        decided.why,
-        decided.action,
-    )
+    uuid = release.cluster.uuid
+    LOG.log(level, text, uuid, rule.title, rule.why, rule.action)
 
 
 def failure_was_shown(

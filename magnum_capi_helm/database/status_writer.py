@@ -40,19 +40,10 @@ def save_observed(
     nodegroups: list[rows.NodeGroup],
     verdict: cluster_status.Verdict,
 ) -> None:
-    """Write addresses and versions; unknown ones stay as they were."""
-    _save_observed(cluster, nodegroups, verdict)
+    """Write addresses and versions; unknown ones stay as they were.
 
-
-def _save_observed(
-    cluster: rows.Cluster,
-    nodegroups: list[rows.NodeGroup],
-    verdict: cluster_status.Verdict,
-) -> None:
-    """Save addresses, versions, and fields that the caller has set.
-
-    The cluster is saved last: who sees a complete cluster sees complete
-    groups.
+    Fields that the caller has set are saved as well. The cluster is saved
+    last: who sees a complete cluster sees complete groups.
     """
     for nodegroup in nodegroups:
         group = verdict.groups.get(nodegroup.name)
@@ -72,7 +63,6 @@ def _save_observed(
     )
 
 
-@call.without_lease("all polls write what they read")
 def save_facts(
     cluster: rows.Cluster,
     nodegroups: list[rows.NodeGroup],
@@ -98,7 +88,7 @@ def save_complete(
         if nodegroup.name in verdict.groups and not rows.leaving(nodegroup):
             _set_outcome(nodegroup, "COMPLETE", None)
     _set_outcome(cluster, "COMPLETE", None)
-    _save_observed(cluster, nodegroups, verdict)
+    save_observed(cluster, nodegroups, verdict)
 
 
 def save_count(nodegroup: rows.NodeGroup, count: int) -> None:

@@ -81,6 +81,24 @@ class Current:
         """The items of the value ``nodeGroups``, by name."""
         return values.items_by_name(self.desired.values)
 
+    def without_autoscaler(
+        self, new: paths.Values
+    ) -> dict[str, dict[str, int]]:
+        """Return fields of the rows of groups that lose the autoscaler.
+
+        The autoscaler chose their counts; those in the rows are old.
+
+        :param new: the values after the change
+        :returns: UUID of a nodegroup -> ``node_count``
+        """
+        items = values.items_by_name(new)
+        return {
+            each.uuid: {"node_count": self.autoscaled[each.uuid]}
+            for each in self.rows.workers
+            if each.uuid in self.autoscaled
+            and paths.COUNT in items.get(each.chart_name, {})
+        }
+
     def compare(
         self,
         desired: desired_state.DesiredState,

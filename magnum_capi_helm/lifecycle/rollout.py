@@ -295,16 +295,9 @@ def relabelled(
         before.chart.version,
         current.openstack_cluster,
     )
-    groups = {
-        each.uuid: {"node_count": current.autoscaled[each.uuid]}
-        for each in current.rows.workers
-        if each.uuid in current.autoscaled
-        and paths.COUNT
-        in values.items_by_name(result).get(each.chart_name, {})
-    }
-    return Relabelled(
-        new, result, dataclasses.replace(no_moves, groups=groups)
-    )
+    groups = current.without_autoscaler(result)
+    moves = dataclasses.replace(no_moves, groups=groups)
+    return Relabelled(new, result, moves)
 
 
 def _cloud(current: release_change.Current) -> catalogue.Cloud:

@@ -208,7 +208,8 @@ def _new_rotation(
     authorities = certificates.fetch(context, cluster)
     del authorities["etcd"]
     new = certificates.successor(authorities["ca"])
-    if certificates.made_at(new.decode()) <= _ended_at(held):
+    ended = view.annotations_of(held.get(kinds.CLUSTER)).get(_ENDED, "")
+    if certificates.made_at(new.decode()) <= ended:
         raise errors.NotSupported(
             "Magnum's new CA is not newer than that of the last CA rotation: "
             "the operator has to set the clocks of the conductors"
@@ -318,19 +319,12 @@ def _restart_autoscaler(held: holding.Held) -> None:
     held.patch(kinds.DEPLOYMENT, names.autoscaler(held.release), change)
 
 
-def _ended_at(release: cluster_release.Release) -> str:
-    """Return when the CAs of the last rotation that ended were made, or ""."""
-    return view.annotations_of(release.get(kinds.CLUSTER)).get(_ENDED, "")
-
-
 def end_annotation(rotation: ca_rotation.Rotation) -> dict[str, str]:
-    """Return the annotation of the Cluster by which a rotation has ended."""
-    return {_ENDED: _date(rotation)}
+    """Return the annotation of the Cluster by which a rotation has ended.
 
-
-def _date(rotation: ca_rotation.Rotation) -> str:
-    """Return when the CAs were made: later rotations have later ones."""
-    return certificates.made_at(rotation.new["ca"][0])
+    It is the time at which the CAs were made: later rotations have later ones.
+    """
+    return {_ENDED: certificates.made_at(rotation.new["ca"][0])}
 
 
 def discard(

@@ -162,23 +162,13 @@ class Upgrade:
         return [*items, *remade.values()]
 
     def _moves(self, new: paths.Values) -> desired_state.Moves:
-        """Add the node counts of groups that lose the autoscaler.
-
-        The autoscaler chose the counts; those in the rows are old.
-        """
-        fixed = {
-            each["name"] for each in new[paths.GROUPS] if paths.COUNT in each
+        """Add the node counts of groups that lose the autoscaler."""
+        moves, counts = self.change.moves, self.current.without_autoscaler(new)
+        groups = {
+            uuid: {**fields, **counts.get(uuid, {})}
+            for uuid, fields in moves.groups.items()
         }
-        moves, autoscaled = self.change.moves, self.current.autoscaled
-        changes = {uuid: dict(fields) for uuid, fields in moves.groups.items()}
-        for each in self.current.rows.workers:
-            if (
-                each.uuid in changes
-                and each.uuid in autoscaled
-                and each.chart_name in fixed
-            ):
-                changes[each.uuid]["node_count"] = autoscaled[each.uuid]
-        return dataclasses.replace(moves, groups=changes)
+        return dataclasses.replace(moves, groups=groups)
 
 
 def plan_cluster(

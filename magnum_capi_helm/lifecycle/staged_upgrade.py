@@ -2,99 +2,205 @@
 
 """An upgrade in steps: the control plane, then the workers.
 
-A kind of plan; ``plan_steps.py`` calls these functions. The request has
-stored the desired state of the first step together with the plan.
+A request plans the steps, and nothing is written:
+
+1. Refuse an older Kubernetes, also of a nodegroup, and a control plane that
+   nodegroups with their old image don't fit.
+2. Choose the steps by the minor versions alone.
+3. Choose an image for each minor version on the way.
+4. Refuse a Cluster API that is too old for the last version.
+5. Choose a chart for each step of the control plane: the new one, or the old
+   one as long as the new one does not take the version.
+
+The request stores the desired state of the first step together with the
+steps, a kind of plan; ``plan_steps.py`` begins the others.
 """
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Iterator
+import contextlib
 
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.features import template as template_labels
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import release_change
-from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import cluster_spec
-from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import paths
+from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.operations import template_guard
-from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.resolve import hop_images
+from magnum_capi_helm.resolve import quota
+
+Hops = tuple[upgrade_steps.Hop, ...]
 
 
-def divide(
-    plan: upgrade_plan.Upgrade,
-    draft: desired_state.DesiredState,
-    comparison: template_guard.Comparison,
-) -> tuple[desired_state.DesiredState, upgrade_steps.Upgrade | None]:
-    """Return the desired state of the first step, and the steps.
+def plan_hops(
+    current: release_change.Current,
+    cluster: cluster_spec.Cluster,
+    cloud: catalogue.Cloud,
+) -> Hops:
+    """Return the steps of the upgrade of a cluster.
 
-    :param draft: with all that the upgrade changes
-    :param comparison: of the draft
-    :returns: the draft and None, if there is but one step
-    :raises HelmError: the chart does not accept the values
-    :raises NotSupported: a step before the last one would replace too much
+    :param cluster: as it will be, with the groups that follow alone
+    :raises NotSupported: a version does not fit, or naming all that keeps the
+        cluster from the versions on the way
+    :raises CapiHelmError: OpenStack or the management cluster does not answer
     """
-    has_one_role = comparison.workers in ((), comparison.replaced)
-    if has_one_role and not plan.passes_minors:
-        return draft, None
-    stages, states = _stages(plan, draft)
-    if len(stages) < 2:
-        return draft, None
-    # The first step has begun: the request stores its desired state.
-    steps = upgrade_steps.Upgrade(stages=stages, machines=())
-    first = dataclasses.replace(states[0], steps_follow=True, may_replace=None)
-    revision = plan.current.installed.version
-    return first.permitting(revision, stages[0].replaced), steps
+    old = upgrade_rules.control_plane_version(current.desired.values)
+    new, chart = cluster.control_plane.image.kube_version, cluster.chart
+    upgrade_rules.check_kubernetes(old, new)
+    for group in cluster.node_groups:
+        check_group_version(current, group)
+    if (current.desired.chart.version, old) != (chart.version, new):
+        upgrade_rules.check_pair(chart.version, new)
+    _check_kept_groups(current, cluster)
+    route = _route(current, cluster, old, new)
+    hops: Hops = ()
+    problems: list[str] = []
+    with _noted(problems):
+        hops = _hops(current, cluster, cloud, route)
+    if old != new:
+        with _noted(problems):
+            _check_cluster_api(current, new)
+    if len({minor for _, minor in route}) > 1:
+        with _noted(problems):
+            # An upgrade by one minor version may mend a cluster.
+            state = observed_state.observe_all(current.release, current.stored)
+            observed_state.check_settled(state)
+        with _noted(problems), errors.in_field("a new control plane machine"):
+            quota.check_group(cloud, cluster, cluster.control_plane, 1)
+    if problems:
+        # Magnum's client shows the first sentence alone.
+        parts = [each.partition(". ") for each in problems]
+        first = "; ".join(each for each, _, _ in parts)
+        rest = (each for _, _, each in parts if each)
+        raise errors.NotSupported(". ".join((first, *rest)))
+    return hops
 
 
-def _stages(
-    plan: upgrade_plan.Upgrade, draft: desired_state.DesiredState
-) -> tuple[list[upgrade_steps.Stage], list[desired_state.DesiredState]]:
-    """Return the steps, and the desired state of each.
+@contextlib.contextmanager
+def _noted(problems: list[str]) -> Iterator[None]:
+    """Note the refusal of a block, so that the user reads all at once."""
+    try:
+        yield
+    except (errors.NotSupported, errors.InvalidInput) as error:
+        problems.append(str(error))
 
-    Those of the control plane leave workers alone. If the last values of the
-    control plane replace workers as well, it is one step with theirs.
+
+def check_group_version(
+    current: release_change.Current, group: cluster_spec.NodeGroup
+) -> None:
+    """Refuse an older version. A group may skip minor versions."""
+    old = upgrade_rules.kubelet(current.desired.values, group.name)
+    new = group.image.kube_version
+    upgrade_rules.check_kubernetes(old, new, group.magnum_name)
+
+
+def _check_kept_groups(
+    current: release_change.Current, cluster: cluster_spec.Cluster
+) -> None:
+    """Refuse a control plane that groups with their old image don't fit."""
+    remade = {each.name for each in cluster.node_groups}
+    image, old = cluster.control_plane.image, current.desired.values
+    for group in current.rows.workers:
+        if group.chart_name in current.items.keys() - remade:
+            version = upgrade_rules.kubelet(old, group.chart_name)
+            upgrade_rules.check_kept(group.name, version, image.kube_version)
+            upgrade_rules.check_distribution(group.name, old, image.os_distro)
+
+
+def _route(
+    current: release_change.Current,
+    cluster: cluster_spec.Cluster,
+    old: str,
+    new: str,
+) -> list[tuple[bool, int]]:
+    """Return the steps by minor version; an unknown one is the new one's."""
+    target = versions.number(new)
+    minor = target[1] if target else 0
+    before = versions.number(old) or (0, minor, 0)
+    kubelets = [
+        upgrade_rules.kubelet(current.desired.values, each.name)
+        for each in cluster.node_groups
+    ]
+    workers = [(versions.number(each) or before)[1] for each in kubelets]
+    return upgrade_steps.route(before[1], minor, min(workers, default=None))
+
+
+def _hops(
+    current: release_change.Current,
+    cluster: cluster_spec.Cluster,
+    cloud: catalogue.Cloud,
+    route: list[tuple[bool, int]],
+) -> Hops:
+    """Return the steps with the image and the chart of each.
+
+    A step of workers may have the version that the control plane has by now.
     """
-    current, hops, stages, states = plan.current, plan.hops, [], []
-    now, before = current.desired, current.installed
-    rt, old = current.release.runtime, now.values
-    for index, hop in enumerate(hops):
-        new = upgrade_steps.values_of_step(
-            hops, index, now.values, draft.values, plan.workers
+    old, new = current.desired, cluster.control_plane.image
+    version = upgrade_rules.control_plane_version(old.values)
+    present = (old.values.get(paths.CONTROL_PLANE) or {}).get(paths.IMAGE_ID)
+    images = {route[-1][1]: new}
+    if present and (number := versions.number(version)):
+        image = cluster_spec.Image(present, "", version, new.os_distro)
+        images.setdefault(number[1], image)
+    if missing := {minor for _, minor in route} - images.keys():
+        given = cluster.labels[template_labels.UPGRADE_IMAGES]
+        templates = rows.template_images(current.row.project_id)
+        room = min(
+            each.boot_disk.size or (each.machine.disk if each.machine else 0)
+            for each in (cluster.control_plane, *cluster.node_groups)
         )
-        if hop.chart != now.chart:
-            new = operator_files.mirrored(rt, hop.chart, new)
-            new = upgrade_rules.keep_fields(
-                new, old, hop.chart.version, current.openstack_cluster
+        images |= hop_images.Search(
+            missing, new, room, given, templates, cloud
+        ).choose()
+    chart, hops = old.chart, []
+    for control_plane, minor in route:
+        image = images[minor]
+        if image is new:
+            chart = cluster.chart
+        elif control_plane:
+            chart = upgrade_rules.chart_of_hop(
+                cluster.chart, old.chart, image.kube_version
             )
-        new = values.upgraded(new, old)
-        then = dataclasses.replace(draft, chart=hop.chart, values=new)
-        step = current.compare(then, before)
-        if hop.control_plane and step.workers:
-            rest = [each.control_plane for each in hops[index + 1 :]]
-            if rest != [False]:
-                raise errors.NotSupported(
-                    "upgrade one minor version of Kubernetes at a time: the "
-                    "new chart replaces workers in a step of the control "
-                    "plane as well. They are those of "
-                    f"{', '.join(step.workers)}, in the step to "
-                    f"v{hop.image.kube_version} with chart "
-                    f"{hop.chart.version}"
-                )
-            continue
-        stage = upgrade_steps.Stage(
-            hop.image.kube_version,
-            dataclasses.asdict(hop.chart),
-            values.changes(now.values, new),
-            step.replaced,
-        )
-        stages.append(stage)
-        states.append(then)
-        now, before = then, dataclasses.replace(before, objects=step.after)
-    return stages, states
+        hops.append(upgrade_steps.Hop(control_plane, image, chart))
+    return tuple(hops)
+
+
+def _check_cluster_api(current: release_change.Current, version: str) -> None:
+    """Refuse a Kubernetes that needs a later Cluster API.
+
+    The last version needs the latest one. Controllers that run elsewhere are
+    not known: nothing on the management cluster tells their version. There is
+    no such rule for CAPO, which makes servers of an image and reads no version
+    of Kubernetes.
+
+    :raises NotSupported: it is too old, or the driver may not look
+    """
+    if not upgrade_rules.needs_cluster_api(version):
+        return
+    management = current.release.management
+    try:
+        running = management.list(kinds.DEPLOYMENT, None, components.SELECTOR)
+    except responses.ForbiddenError as error:
+        raise errors.NotSupported(
+            "the driver can't see whether Cluster API is new enough for the "
+            "Kubernetes of an image: ask the operator to give the driver the "
+            f"permissions of its version. {error}"
+        ) from error
+    for each in components.read(running):
+        if each.name == "Cluster API":
+            upgrade_rules.check_cluster_api(each.version, version)
 
 
 def begin(

@@ -37,7 +37,6 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
-from magnum_capi_helm.lifecycle import staged_upgrade
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
@@ -200,7 +199,7 @@ def _checked(
         ids = held.make_server_groups(held.session(), policies)
         new = nodes.with_server_group_ids(draft.values, plan.cluster, ids)
         draft = dataclasses.replace(draft, values=new)
-    first, steps = staged_upgrade.divide(plan, draft, comparison)
+    first, steps = plan.divide(draft, comparison)
     if plan.passes_minors:
         objects = plan.current.compare(first).objects
         release_change.dry_run(held, objects, "the first step")

@@ -8,10 +8,11 @@
 2. Copy their rows with the new template, image and flavor.
 3. Look up everything that these rows name, as a create does.
 4. Keep what a living cluster can't change.
-5. Plan the steps (``upgrade_hops.py``). Refuse versions that can't be
+5. Plan the steps (``staged_upgrade.py``). Refuse versions that can't be
    upgraded to, and groups that would be left too far behind.
 6. Build the values. Groups that are not remade keep theirs.
 7. Remember how the release and the rows were, for a rollback.
+8. Divide the change into the desired states of the steps.
 """
 
 from __future__ import annotations
@@ -24,19 +25,21 @@ from typing import Any
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template as template_labels
 from magnum_capi_helm.lifecycle import release_change
-from magnum_capi_helm.lifecycle import upgrade_hops
+from magnum_capi_helm.lifecycle import staged_upgrade
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import operator_files
@@ -78,7 +81,7 @@ class Upgrade:
     built: paths.Values | None
     batch: int | None
     alone: bool = False
-    hops: upgrade_hops.Hops = ()
+    hops: staged_upgrade.Hops = ()
 
     @property
     def passes_minors(self) -> bool:
@@ -170,6 +173,79 @@ class Upgrade:
         }
         return dataclasses.replace(moves, groups=groups)
 
+    def divide(
+        self,
+        draft: desired_state.DesiredState,
+        comparison: template_guard.Comparison,
+    ) -> tuple[desired_state.DesiredState, upgrade_steps.Upgrade | None]:
+        """Return the desired state of the first step, and the steps.
+
+        :param draft: with all that the upgrade changes
+        :param comparison: of the draft
+        :returns: the draft and None, if there is but one step
+        :raises HelmError: the chart does not accept the values
+        :raises NotSupported: a step before the last one would replace too much
+        """
+        has_one_role = comparison.workers in ((), comparison.replaced)
+        if has_one_role and not self.passes_minors:
+            return draft, None
+        stages, states = self._stages(draft)
+        if len(stages) < 2:
+            return draft, None
+        # The first step has begun: the request stores its desired state.
+        steps = upgrade_steps.Upgrade(stages=stages, machines=())
+        first = dataclasses.replace(
+            states[0], steps_follow=True, may_replace=None
+        )
+        revision = self.current.installed.version
+        return first.permitting(revision, stages[0].replaced), steps
+
+    def _stages(
+        self, draft: desired_state.DesiredState
+    ) -> tuple[list[upgrade_steps.Stage], list[desired_state.DesiredState]]:
+        """Return the steps, and the desired state of each.
+
+        Those of the control plane leave workers alone. If the last values of
+        the control plane replace workers as well, it is one step with theirs.
+        """
+        current, hops, stages, states = self.current, self.hops, [], []
+        now, before = current.desired, current.installed
+        rt, old = current.release.runtime, now.values
+        for index, hop in enumerate(hops):
+            new = upgrade_steps.values_of_step(
+                hops, index, now.values, draft.values, self.workers
+            )
+            if hop.chart != now.chart:
+                new = operator_files.mirrored(rt, hop.chart, new)
+                new = upgrade_rules.keep_fields(
+                    new, old, hop.chart.version, current.openstack_cluster
+                )
+            new = values.upgraded(new, old)
+            then = dataclasses.replace(draft, chart=hop.chart, values=new)
+            step = current.compare(then, before)
+            if hop.control_plane and step.workers:
+                rest = [each.control_plane for each in hops[index + 1 :]]
+                if rest != [False]:
+                    raise errors.NotSupported(
+                        "upgrade one minor version of Kubernetes at a time: "
+                        "the new chart replaces workers in a step of the "
+                        "control plane as well. They are those of "
+                        f"{', '.join(step.workers)}, in the step to "
+                        f"v{hop.image.kube_version} with chart "
+                        f"{hop.chart.version}"
+                    )
+                continue
+            stage = upgrade_steps.Stage(
+                hop.image.kube_version,
+                dataclasses.asdict(hop.chart),
+                values.changes(now.values, new),
+                step.replaced,
+            )
+            stages.append(stage)
+            states.append(then)
+            now, before = then, dataclasses.replace(before, objects=step.after)
+        return stages, states
+
 
 def plan_cluster(
     current: release_change.Current,
@@ -191,7 +267,7 @@ def plan_cluster(
     change = _change_template(current, template, alone)
     requested_labels.check_unknown_of_template(change.row)
     cluster, built = _resolve(current, change.row, cloud)
-    hops = upgrade_hops.plan(current, cluster, cloud)
+    hops = staged_upgrade.plan_hops(current, cluster, cloud)
     return Upgrade(current, change, cluster, built, batch, alone, hops)
 
 
@@ -274,7 +350,7 @@ def plan_nodegroup(
         current, dataclasses.replace(outline, node_groups=(group,))
     )
     values.check_group(outline, cluster.node_groups[0])
-    upgrade_hops.check_group_version(current, cluster.node_groups[0])
+    staged_upgrade.check_group_version(current, cluster.node_groups[0])
     return Upgrade(current, change, cluster, built=None, batch=batch)
 
 

@@ -418,9 +418,7 @@ def build(
         management,
         helm,
         charts.Store(
-            options.chart_store,
-            helm,
-            temporary=not conf.chart_store_is_set(),
+            options.chart_store, helm, temporary=not conf.chart_store_is_set()
         ),
         helm_turns,
         f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}",

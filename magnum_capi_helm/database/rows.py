@@ -151,9 +151,7 @@ def destroy(row: NodeGroup) -> None:
     row.destroy()
 
 
-def read(
-    cluster: Cluster,
-) -> tuple[requested_groups.Rows, list[NodeGroup]]:
+def read(cluster: Cluster) -> tuple[requested_groups.Rows, list[NodeGroup]]:
     """Read what the rows of a cluster want, and the nodegroup rows."""
     nodegroups = all_groups(cluster)
     return wants(cluster, nodegroups), nodegroups
@@ -266,9 +264,7 @@ def _taint(taint: dict[str, Any]) -> tuple[str, str, str]:
     return key or "", value or "", effect or ""
 
 
-def fresh_group(
-    nodegroup: NodeGroup,
-) -> NodeGroup | None:
+def fresh_group(nodegroup: NodeGroup) -> NodeGroup | None:
     """Read a nodegroup's row again; None: it is gone."""
     try:
         row: NodeGroup = objects.NodeGroup.get_by_uuid(

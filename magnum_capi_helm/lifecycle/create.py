@@ -222,9 +222,7 @@ def _prepare(held: holding.Held, plan: _Plan) -> desired_state.DesiredState:
 
 
 def _save_failure(
-    held: holding.Held,
-    error: errors.CapiHelmError,
-    resumable: bool,
+    held: holding.Held, error: errors.CapiHelmError, resumable: bool
 ) -> None:
     """After the first write: save the reason, and let the polls go on.
 

@@ -340,9 +340,7 @@ def _remove_secrets(operation: cluster_operation.Operation) -> None:
 # Leftovers
 
 
-def _clean(
-    operation: cluster_operation.Operation,
-) -> tuple[str, str]:
+def _clean(operation: cluster_operation.Operation) -> tuple[str, str]:
     """Delete cloud resources, once no machine is left.
 
     :returns: the objects that the deletion waits for, and those that it

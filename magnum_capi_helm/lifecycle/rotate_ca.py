@@ -353,9 +353,7 @@ def desired_without(
             "resize the cluster to the count it has"
         )
     return release_change.with_other_values(
-        release,
-        ca_rotation.without_machines_prepared,
-        {names.CONTROL_PLANE},
+        release, ca_rotation.without_machines_prepared, {names.CONTROL_PLANE}
     )
 
 

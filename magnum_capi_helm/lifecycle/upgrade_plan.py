@@ -140,9 +140,7 @@ class Upgrade:
             items = [values.node_group(self.cluster, e) for e in groups]
             return {**copy.deepcopy(old), paths.GROUPS: items}
         new = operator_files.complete(
-            self.current.release.runtime,
-            self.cluster,
-            self.built,
+            self.current.release.runtime, self.cluster, self.built
         )
         live = self.current.openstack_cluster
         return upgrade_rules.keep_fields(

@@ -245,8 +245,5 @@ def _run_queued(
     if row is None:
         return
     text = "Cluster %s, after its wait for helm: %s; the polls go on"
-    with (
-        call.acting(actor),
-        magnum_errors.logged(LOG, text, uuid),
-    ):
+    with call.acting(actor), magnum_errors.logged(LOG, text, uuid):
         work(Operation(context, row, rt))

@@ -243,10 +243,7 @@ class Release:
     """
 
     def __init__(
-        self,
-        context: Any,
-        cluster: rows.Cluster,
-        runtime: runtimes.Runtime,
+        self, context: Any, cluster: rows.Cluster, runtime: runtimes.Runtime
     ) -> None:
         self.context = context
         self.cluster = cluster
@@ -266,10 +263,7 @@ class Release:
         The errors are those of :func:`sessions.request_session`.
         """
         return sessions.request_session(
-            self.context,
-            self.cluster.project_id,
-            self.management,
-            self.scope,
+            self.context, self.cluster.project_id, self.management, self.scope
         )
 
     def own_session(self) -> Any:

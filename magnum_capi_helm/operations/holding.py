@@ -101,11 +101,7 @@ class Held(cluster_release.Release):
         The parameters and errors are those of :func:`server_groups.ensure`.
         """
         return server_groups.ensure(
-            self.management,
-            self.scope,
-            self.object_labels,
-            session,
-            policies,
+            self.management, self.scope, self.object_labels, session, policies
         )
 
     def store(
@@ -241,9 +237,7 @@ class Held(cluster_release.Release):
     # The end of an operation
 
     def save_complete(
-        self,
-        nodegroups: list[rows.NodeGroup],
-        verdict: cluster_status.Verdict,
+        self, nodegroups: list[rows.NodeGroup], verdict: cluster_status.Verdict
     ) -> bool:
         """Write that everything is as the rows want it.
 

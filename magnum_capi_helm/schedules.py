@@ -23,10 +23,16 @@ class _Kept(Generic[T]):
     """One value for each release.
 
     :param clock: monotonic seconds
+    :param spread: a number from 0 to 1
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
+    ) -> None:
         self._clock = clock
+        self._spread = spread
         self._kept: dict[Scope, T] = {}
 
     def forget(self, scope: Scope) -> None:
@@ -71,18 +77,9 @@ class AgeTracker(_Kept[dict[str, tuple[object, float]]]):
 class Schedule(_Kept[float]):
     """When a periodic check of a release is due.
 
-    :param clock: monotonic seconds
-    :param spread: a number from 0 to 1, for the first check: a conductor
-        that starts does not check all releases at once
+    The first checks are spread: a conductor that starts does not check all
+    releases at once.
     """
-
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        spread: Callable[[], float] = random.random,
-    ) -> None:
-        super().__init__(clock)
-        self._spread = spread
 
     def is_due(self, scope: Scope, interval: float) -> bool:
         """Return whether it is due; the first one is within ``interval``."""
@@ -115,9 +112,8 @@ class PollCache(_Kept[tuple[Hashable, float, T]], Generic[T]):
         clock: Callable[[], float] = time.monotonic,
         spread: Callable[[], float] = random.random,
     ) -> None:
-        super().__init__(clock)
+        super().__init__(clock, spread)
         self._seconds = seconds
-        self._spread = spread
 
     def get(self, scope: Scope, version: Hashable) -> T | None:
         """Return the result for this version of the facts, or None."""

@@ -98,9 +98,7 @@ def upgrade(
                 LOG.warning(text, uuid, problem)
             else:
                 LOG.info("upgraded release %s", operation.release)
-    row = rows.fresh(operation.context, operation.cluster)
-    if row is not None:
-        status_writer.copy_outcome(row, operation.cluster)
+        status_writer.copy_outcome(held.row, operation.cluster)
 
 
 @contextlib.contextmanager

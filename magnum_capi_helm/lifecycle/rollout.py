@@ -231,43 +231,31 @@ def _desired(
         return None
     _check_encryption(before.values, new)
     upgrade_rules.check_cni_version(before.values, new)
-    moves = changed.moves
+    # A rollback puts no count back.
+    back = desired_state.Moves(current.row.cluster_template_id, {})
     return current.changed(
         chart,
         new,
-        upgrade_plan.fingerprint(current.rows, moves),
-        # A rollback puts no count back.
-        dataclasses.replace(moves, groups={}),
+        upgrade_plan.fingerprint(current.rows, changed.moves or back),
+        back,
         # The comparison names them.
         (),
         labels=changed.labels,
-        moves=moves if moves.groups else None,
+        moves=changed.moves,
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class Relabelled:
-    """A cluster with other labels of its own.
-
-    :param moves: node counts of groups that lose the autoscaler
-    """
-
-    labels: Mapping[str, str] | None
-    values: paths.Values
-    moves: desired_state.Moves
 
 
 def relabelled(
     current: release_change.Current, asked: Mapping[str, str | None]
-) -> Relabelled:
-    """Return a cluster with some labels changed.
+) -> desired_state.DesiredState:
+    """Return the labels and values of a cluster with some labels changed.
 
     :param asked: name -> value; None: that of the template again
+    :returns: with the node counts of groups that lose the autoscaler as moves
     :raises InvalidInput: a label is not known, or has no such value
     :raises NotSupported: a label is fixed
     """
-    before = current.desired
-    no_moves = desired_state.Moves(current.row.cluster_template_id, {})
+    before = dataclasses.replace(current.desired, moves=None)
     old = before.labels
     if old is None:
         old = requested_labels.own_labels(current.row)
@@ -280,7 +268,7 @@ def relabelled(
         if text is not None:
             new[label.name] = text
     if new == old:
-        return Relabelled(before.labels, before.values, no_moves)
+        return before
     cloud = _cloud(current)
     names = {each.name for each in changing}
     patched = values.patched(
@@ -296,8 +284,10 @@ def relabelled(
         current.openstack_cluster,
     )
     groups = current.without_autoscaler(result)
-    moves = dataclasses.replace(no_moves, groups=groups)
-    return Relabelled(new, result, moves)
+    moves = desired_state.Moves(current.row.cluster_template_id, groups)
+    return dataclasses.replace(
+        before, labels=new, values=result, moves=moves if groups else None
+    )
 
 
 def _cloud(current: release_change.Current) -> catalogue.Cloud:

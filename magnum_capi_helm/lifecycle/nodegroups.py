@@ -184,7 +184,10 @@ def delete(
     operation.start_update()
 
     def work(current: cluster_operation.Operation) -> None:
-        _store_deletion(current, uuid)
+        identity.check_present(current.runtime, current.scope)
+        deleted = desired_state.deleted_key(uuid)
+        change = {desired_state.item_key(uuid): None}
+        current.patch_stored({**change, deleted: encoding.plain(True)})
         _apply(current)
 
     operation.run(work, _CHANGE)
@@ -244,17 +247,6 @@ def _store_change(
     if change:
         key = desired_state.change_key(group)
         operation.patch_stored({key: encoding.plain(change)})
-
-
-def _store_deletion(operation: cluster_operation.Operation, uuid: str) -> None:
-    """Store that a group is deleted, whatever Magnum writes into its row."""
-    identity.check_present(operation.runtime, operation.scope)
-    operation.patch_stored(
-        {
-            desired_state.item_key(uuid): None,
-            desired_state.deleted_key(uuid): encoding.plain(True),
-        }
-    )
 
 
 def _apply(operation: cluster_operation.Operation) -> None:

@@ -328,19 +328,6 @@ def _manifest(
     return record.names(kinds.HELM_RELEASE, kinds.MANIFESTS), secrets
 
 
-def is_stuck(
-    operation: cluster_release.Release, name: str, progress: Hashable
-) -> bool:
-    """Return whether work takes too long since its last progress.
-
-    :param name: of the work, in the memory of this process
-    :param progress: another value after each progress
-    :raises ManagementError: as :func:`seconds_left`
-    """
-    age = operation.runtime.ages.age(operation.scope, name, progress)
-    return seconds_left(operation, time.time() - age) < 0
-
-
 def seconds_left(
     operation: cluster_release.Release, since: float | None
 ) -> float:

@@ -188,7 +188,8 @@ def _show_or_fail(
     counts in the memory of this process.
     """
     progress = plan.step, *map(_uid, left)
-    if not observed_state.is_stuck(held, "plan", progress):
+    age = held.runtime.ages.age(held.scope, "plan", progress)
+    if observed_state.seconds_left(held, time.time() - age) >= 0:
         show(held, plan, state.view)
     elif rows.in_progress(held.row.status):
         shown = ", ".join(map(view.name_of, left[:3]))

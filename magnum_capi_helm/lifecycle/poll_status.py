@@ -138,14 +138,14 @@ def _limit_errors(
     operation: cluster_operation.Operation, error: errors.CapiHelmError
 ) -> None:
     """Fail an operation whose polls met errors alone for its whole time."""
-    somebody_works = isinstance(error, (errors.LeaseHeld, errors.NoTurn))
-    ages, scope = operation.runtime.ages, operation.scope
-    since = time.time() - ages.age(scope, "errors", not somebody_works)
-    if somebody_works:
+    is_error = not isinstance(error, (errors.LeaseHeld, errors.NoTurn))
+    age = operation.runtime.ages.age(operation.scope, "errors", is_error)
+    if not is_error:
+        # Somebody works on the cluster.
         return
     # Without the Lease another conductor may do better.
     with contextlib.suppress(errors.CapiHelmError):
-        if observed_state.seconds_left(operation, since) >= 0:
+        if observed_state.seconds_left(operation, time.time() - age) >= 0:
             return
         reason = f"{observed_state.LATE}{errors.for_users(error)}"
         with operation.lock() as held:

@@ -54,6 +54,9 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import cluster_operation
 
 LOG = log.getLogger(__name__)
+Delivery = conf.Delivery
+Operation = cluster_operation.Operation
+Record = delivery_record.Record
 
 #: Seconds for a connection to the server, and for its answer: a health poll
 #: waits for both.
@@ -81,7 +84,7 @@ class AwayError(NotDeliveredError):
 _QUIET = (errors.Conflict, errors.Frozen, errors.ManagementUnreachable)
 
 
-def deliver(operation: cluster_operation.Operation) -> None:
+def deliver(operation: Operation) -> None:
     """Deliver the kubeconfig of a cluster if it is due; raise nothing.
 
     The server delays the poll by 10 seconds at most.
@@ -114,9 +117,7 @@ def _is_ready(row: Any) -> bool:
     )
 
 
-def _try(
-    operation: cluster_operation.Operation, receiver: runtime.Receiver
-) -> None:
+def _try(operation: Operation, receiver: runtime.Receiver) -> None:
     """Look at a kubeconfig, and send it if need be; log a problem once."""
     rt, scope = operation.runtime, operation.scope
     of_all, problem, uuid = "", "", operation.cluster.uuid
@@ -147,9 +148,7 @@ def _try(
         LOG.warning("Cluster %s is not delivered: %s", uuid, problem)
 
 
-def _look(
-    operation: cluster_operation.Operation, settings: conf.Delivery
-) -> float:
+def _look(operation: Operation, settings: Delivery) -> float:
     """Send the kubeconfig if the record says so.
 
     :returns: seconds until the next look
@@ -188,10 +187,10 @@ def _look(
 
 
 def _send(
-    operation: cluster_operation.Operation,
-    settings: conf.Delivery,
+    operation: Operation,
+    settings: Delivery,
     stored: client.Object | None,
-    claimed: delivery_record.Record,
+    claimed: Record,
     body: bytes,
 ) -> None:
     """Send a message once, between two writes of its record.
@@ -215,9 +214,7 @@ def _send(
 
 @call.without_lease("the API server compares the record")
 def _write(
-    operation: cluster_operation.Operation,
-    stored: client.Object | None,
-    record: delivery_record.Record,
+    operation: Operation, stored: client.Object | None, record: Record
 ) -> client.Object:
     """Replace the record that was read, or make the first one.
 
@@ -236,9 +233,7 @@ def _write(
 
 
 def message(
-    row: Any,
-    record: delivery_record.Record,
-    credential: kubeconfig.Administrator,
+    row: Any, record: Record, credential: kubeconfig.Administrator
 ) -> bytes:
     """Return the body of a delivery, as JSON."""
     name, address = row.name or row.uuid, row.api_address
@@ -317,9 +312,7 @@ def signature(
     }
 
 
-def post(
-    settings: conf.Delivery, headers: Mapping[str, str], body: bytes
-) -> None:
+def post(settings: Delivery, headers: Mapping[str, str], body: bytes) -> None:
     """Send a body; only the status of the answer is read.
 
     Proxies and passwords of the environment are not used, and a redirect is
@@ -356,7 +349,7 @@ def post(
         raise NotDeliveredError(f"{settings.receiver} answered {status}{hint}")
 
 
-def probe(settings: conf.Delivery) -> None:
+def probe(settings: Delivery) -> None:
     """Check the receiver's certificate; nothing is sent.
 
     :raises AwayError: it does not answer, or is not trusted
@@ -375,7 +368,7 @@ def probe(settings: conf.Delivery) -> None:
         raise failure from None
 
 
-def _failure(settings: conf.Delivery, error: Exception) -> AwayError:
+def _failure(settings: Delivery, error: Exception) -> AwayError:
     """Return an error without the URL and the body."""
     if untrusted := errors.certificate_problem(error):
         trusted = settings.ca_file or "the CAs that requests trusts"

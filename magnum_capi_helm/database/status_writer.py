@@ -22,6 +22,8 @@ from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.status import cluster as cluster_status
 
+Verdict = cluster_status.Verdict
+
 #: Fields of a cluster that a poll shows Magnum.
 _SHOWN = (
     "status",
@@ -36,9 +38,7 @@ _VERSION_WIDTH = 20
 
 @call.without_lease("all polls write what they read")
 def save_observed(
-    cluster: rows.Cluster,
-    nodegroups: list[rows.NodeGroup],
-    verdict: cluster_status.Verdict,
+    cluster: rows.Cluster, nodegroups: list[rows.NodeGroup], verdict: Verdict
 ) -> None:
     """Write addresses and versions; unknown ones stay as they were.
 
@@ -64,9 +64,7 @@ def save_observed(
 
 
 def save_facts(
-    cluster: rows.Cluster,
-    nodegroups: list[rows.NodeGroup],
-    verdict: cluster_status.Verdict,
+    cluster: rows.Cluster, nodegroups: list[rows.NodeGroup], verdict: Verdict
 ) -> None:
     """Write addresses, versions and the reasons for waiting."""
     for nodegroup in nodegroups:
@@ -79,9 +77,7 @@ def save_facts(
 
 
 def save_complete(
-    cluster: rows.Cluster,
-    nodegroups: list[rows.NodeGroup],
-    verdict: cluster_status.Verdict,
+    cluster: rows.Cluster, nodegroups: list[rows.NodeGroup], verdict: Verdict
 ) -> None:
     """Write that everything is as the rows want it."""
     for nodegroup in nodegroups:
@@ -100,7 +96,7 @@ def save_failed(
     cluster: rows.Cluster,
     nodegroups: list[rows.NodeGroup],
     reason: str,
-    verdict: cluster_status.Verdict | None = None,
+    verdict: Verdict | None = None,
 ) -> None:
     """Write that the operation failed, with the reason of each group."""
     for nodegroup in nodegroups:

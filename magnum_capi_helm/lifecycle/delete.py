@@ -61,6 +61,7 @@ from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+Operation = cluster_operation.Operation
 
 #: Kinds of objects that stand for servers in Nova.
 _SERVERS = (kinds.MACHINE, kinds.OPENSTACK_MACHINE)
@@ -85,18 +86,18 @@ def begin(context: Any, cluster: rows.Cluster) -> None:
     text = "Deletion of cluster %s goes on with the polls: %s"
     with magnum_errors.logged(LOG, text, cluster.uuid):
         rt = registry.runtime_of(cluster)
-        operation = cluster_operation.Operation(context, cluster, rt)
+        operation = Operation(context, cluster, rt)
         operation.run(_begin, "Deletion")
 
 
-def _begin(operation: cluster_operation.Operation) -> None:
+def _begin(operation: Operation) -> None:
     _verify_location(operation)
     operation.runtime.maintenance.check()
     operation.runtime.leases.mark_deleted(*operation.scope)
     _uninstall_under_lease(operation)
 
 
-def step(operation: cluster_operation.Operation) -> str:
+def step(operation: Operation) -> str:
     """Take the next step of a deletion.
 
     Every conductor polls. One that comes after another has finished finds
@@ -117,7 +118,7 @@ def step(operation: cluster_operation.Operation) -> str:
         return _step(operation)
 
 
-def _step(operation: cluster_operation.Operation) -> str:
+def _step(operation: Operation) -> str:
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
     verified = _verify_location(operation)
     rt.maintenance.check()
@@ -148,7 +149,7 @@ def _step(operation: cluster_operation.Operation) -> str:
     return ""
 
 
-def _forget_interrupted(operation: cluster_operation.Operation) -> None:
+def _forget_interrupted(operation: Operation) -> None:
     """Delete certificates, and the Lease of a create without ``stack_id``.
 
     It made nothing else, on any management cluster. A conductor that still
@@ -169,7 +170,7 @@ def _forget_interrupted(operation: cluster_operation.Operation) -> None:
         LOG.debug("Its Lease may stay: %s", error)
 
 
-def _verify_location(operation: cluster_operation.Operation) -> bool:
+def _verify_location(operation: Operation) -> bool:
     """Return whether this is the cluster's management cluster, if recorded.
 
     :raises MissingError: all objects were removed by others
@@ -189,9 +190,7 @@ def _verify_location(operation: cluster_operation.Operation) -> bool:
         return True
 
 
-def _check_traces(
-    operation: cluster_operation.Operation, verified: bool
-) -> None:
+def _check_traces(operation: Operation, verified: bool) -> None:
     """Refuse to delete a living cluster that left no trace.
 
     A create makes Lease and Secrets before helm runs. A management cluster
@@ -216,9 +215,7 @@ def _check_traces(
 
 
 @contextlib.contextmanager
-def _marked_lease(
-    operation: cluster_operation.Operation,
-) -> Iterator[holding.Held]:
+def _marked_lease(operation: Operation) -> Iterator[holding.Held]:
     """Hold the Lease, marked; create it if only other objects are left."""
     leases, scope = operation.runtime.leases, operation.scope
     with operation.lock(new=leases.read(*scope) is None) as held:
@@ -228,9 +225,7 @@ def _marked_lease(
 
 
 @call.without_lease("without a namespace there is no Lease")
-def _delete_without_namespace(
-    operation: cluster_operation.Operation, verified: bool
-) -> None:
+def _delete_without_namespace(operation: Operation, verified: bool) -> None:
     """Delete the credentials of a cluster whose namespace is gone.
 
     The driver makes the namespace before it saves ``stack_id``, and never
@@ -253,7 +248,7 @@ def _delete_without_namespace(
     application_credential.delete_all(operation)
 
 
-def _uninstall_under_lease(operation: cluster_operation.Operation) -> None:
+def _uninstall_under_lease(operation: Operation) -> None:
     with _marked_lease(operation) as held:
         _uninstall(held)
 
@@ -267,7 +262,7 @@ def _uninstall(held: holding.Held) -> None:
         apply.uninstall(held)
 
 
-def _remove(operation: cluster_operation.Operation) -> str:
+def _remove(operation: Operation) -> str:
     """Remove all but release and Secrets; return the objects still there."""
     capi_cluster = operation.get(kinds.CLUSTER)
     if capi_cluster is None:
@@ -298,9 +293,7 @@ def _joined(*texts: str) -> str:
     return "; ".join(filter(None, texts))
 
 
-def _remove_machines(
-    operation: cluster_operation.Operation, capi_cluster: client.Object
-) -> str:
+def _remove_machines(operation: Operation, capi_cluster: client.Object) -> str:
     """Return the machines that Cluster API still has to delete."""
     rt, scope = operation.runtime, operation.scope
     if not view.deleting(capi_cluster):
@@ -318,7 +311,7 @@ def _remove_machines(
     return _joined(waiting, problem)
 
 
-def _network_problem(operation: cluster_operation.Operation) -> str:
+def _network_problem(operation: Operation) -> str:
     """Return why the network is still there, or an empty string."""
     openstack_cluster = operation.get(kinds.OPENSTACK_CLUSTER)
     objects = view.View(operation.release, infrastructure=openstack_cluster)
@@ -330,7 +323,7 @@ def _network_problem(operation: cluster_operation.Operation) -> str:
     return reason
 
 
-def _remove_secrets(operation: cluster_operation.Operation) -> None:
+def _remove_secrets(operation: Operation) -> None:
     application_credential.delete_all(operation)
     last = names.credentials(operation.release)
     for name in sorted(_secrets(operation), key=lambda name: name == last):
@@ -340,7 +333,7 @@ def _remove_secrets(operation: cluster_operation.Operation) -> None:
 # Leftovers
 
 
-def _clean(operation: cluster_operation.Operation) -> tuple[str, str]:
+def _clean(operation: Operation) -> tuple[str, str]:
     """Delete cloud resources, once no machine is left.
 
     :returns: the objects that the deletion waits for, and those that it
@@ -360,7 +353,7 @@ def _clean(operation: cluster_operation.Operation) -> tuple[str, str]:
     return _joined(outcome.remaining or _UNKNOWN, outcome.reasons), ""
 
 
-def _is_driver_responsible(operation: cluster_operation.Operation) -> bool:
+def _is_driver_responsible(operation: Operation) -> bool:
     """Return whether the driver cleans up, and not the janitor."""
     chosen = conf.CONF.capi_helm.cleanup
     if chosen != AUTO:
@@ -369,7 +362,7 @@ def _is_driver_responsible(operation: cluster_operation.Operation) -> bool:
     return not infrastructure.has_janitor(provider)
 
 
-def _sweep(operation: cluster_operation.Operation) -> leftovers.Outcome:
+def _sweep(operation: Operation) -> leftovers.Outcome:
     try:
         return leftovers.sweep(
             operation.own_session(),
@@ -397,7 +390,7 @@ def _instruct_janitor(operation: cluster_release.Release) -> None:
         operation.annotate(kinds.OPENSTACK_CLUSTER, operation.release, note)
 
 
-def _nothing_left(operation: cluster_operation.Operation) -> bool:
+def _nothing_left(operation: Operation) -> bool:
     """Return whether Lease, release and Secrets are all gone."""
     return (
         operation.runtime.leases.read(*operation.scope) is None
@@ -407,13 +400,13 @@ def _nothing_left(operation: cluster_operation.Operation) -> bool:
     )
 
 
-def _secrets(operation: cluster_operation.Operation) -> list[str]:
+def _secrets(operation: Operation) -> list[str]:
     """Return the names of the Secrets that the driver made for a cluster."""
     selector = f"{location.CLUSTER_UUID}={operation.cluster.uuid}"
     return list(map(view.name_of, operation.metadata(kinds.SECRET, selector)))
 
 
-def _delete_kept(operation: cluster_operation.Operation) -> str:
+def _delete_kept(operation: Operation) -> str:
     """Delete objects that neither helm nor an owner reference removed.
 
     :returns: the objects that are still there, in words
@@ -427,9 +420,7 @@ def _delete_kept(operation: cluster_operation.Operation) -> str:
     return f"still to be deleted: {', '.join(left[:3])}" if left else ""
 
 
-def _kept(
-    operation: cluster_operation.Operation,
-) -> Iterator[tuple[kinds.Kind, client.Object]]:
+def _kept(operation: Operation) -> Iterator[tuple[kinds.Kind, client.Object]]:
     """Yield the objects of chart and Cluster API without the Cluster."""
     release = operation.release
     of_chart = f"{view.CHART_CLUSTER_LABEL}={release}"

@@ -54,6 +54,9 @@ from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import cluster as cluster_status
 
 LOG = log.getLogger(__name__)
+NodeGroup = rows.NodeGroup
+Operation = cluster_operation.Operation
+StoredState = cluster_release.StoredState
 
 #: Seconds to wait for the Lease where only the user can do the work.
 LEASE_WAIT = 60.0
@@ -69,9 +72,7 @@ _FIELDS = ("min_node_count", "max_node_count", "node_labels", "node_taints")
 _BOUNDS = (*paths.AUTOSCALED, paths.COUNT)
 
 
-def create(
-    operation: cluster_operation.Operation, nodegroup: rows.NodeGroup
-) -> None:
+def create(operation: Operation, nodegroup: NodeGroup) -> None:
     """Make a new group.
 
     :param nodegroup: Magnum's row, saved without a ``stack_id``
@@ -97,9 +98,7 @@ def create(
     operation.run(_apply, _CHANGE)
 
 
-def _store_item(
-    operation: cluster_operation.Operation, nodegroup: rows.NodeGroup
-) -> None:
+def _store_item(operation: Operation, nodegroup: NodeGroup) -> None:
     """Store the values of a new group, after all that could refuse it.
 
     Another change may be accepted meanwhile, such as an upgrade after which
@@ -120,9 +119,7 @@ def _store_item(
             return
 
 
-def update(
-    operation: cluster_operation.Operation, nodegroup: rows.NodeGroup
-) -> None:
+def update(operation: Operation, nodegroup: NodeGroup) -> None:
     """Apply the bounds, labels and taints of a group.
 
     :param nodegroup: with the new fields, not saved
@@ -151,9 +148,7 @@ def update(
     operation.run(_apply, _CHANGE)
 
 
-def delete(
-    operation: cluster_operation.Operation, nodegroup: rows.NodeGroup
-) -> None:
+def delete(operation: Operation, nodegroup: NodeGroup) -> None:
     """Begin to delete a group; its row goes when its machines are gone.
 
     :raises NotSupported: it is a default group, or machines of other groups
@@ -183,7 +178,7 @@ def delete(
     status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     operation.start_update()
 
-    def work(current: cluster_operation.Operation) -> None:
+    def work(current: Operation) -> None:
         identity.check_present(current.runtime, current.scope)
         deleted = desired_state.deleted_key(uuid)
         change = {desired_state.item_key(uuid): None}
@@ -193,7 +188,7 @@ def delete(
     operation.run(work, _CHANGE)
 
 
-def _cluster_is_deleted(operation: cluster_operation.Operation) -> bool:
+def _cluster_is_deleted(operation: Operation) -> bool:
     """Return whether the whole cluster is being deleted.
 
     Its own row does not say so: Magnum's handlers of nodegroups write
@@ -205,9 +200,7 @@ def _cluster_is_deleted(operation: cluster_operation.Operation) -> bool:
     )
 
 
-def _refresh_unchanged(
-    nodegroup: rows.NodeGroup, saved: rows.NodeGroup
-) -> None:
+def _refresh_unchanged(nodegroup: NodeGroup, saved: NodeGroup) -> None:
     """Take the fields that the user left alone from the saved row.
 
     Magnum's API read the row when it took the request; another request may
@@ -220,16 +213,14 @@ def _refresh_unchanged(
             nodegroup.obj_reset_changes([name])
 
 
-def _restore(nodegroup: rows.NodeGroup, saved: rows.NodeGroup) -> None:
+def _restore(nodegroup: NodeGroup, saved: NodeGroup) -> None:
     for name in _FIELDS:
         if hasattr(saved, name):
             setattr(nodegroup, name, getattr(saved, name))
 
 
 def _store_change(
-    operation: cluster_operation.Operation,
-    nodegroup: rows.NodeGroup,
-    saved: rows.NodeGroup,
+    operation: Operation, nodegroup: NodeGroup, saved: NodeGroup
 ) -> None:
     """Store the change of an update, if it changes any values."""
     stored = operation.read_stored()
@@ -249,7 +240,7 @@ def _store_change(
         operation.patch_stored({key: encoding.plain(change)})
 
 
-def _apply(operation: cluster_operation.Operation) -> None:
+def _apply(operation: Operation) -> None:
     with operation.lock() as held:
         if held.deleting or apply.to_release(held, changes_only=True):
             return
@@ -307,9 +298,7 @@ def _remove_server_groups(held: holding.Held, groups: Any) -> None:
 
 
 def _new_item(
-    operation: cluster_operation.Operation,
-    nodegroup: rows.NodeGroup,
-    stored: cluster_release.StoredState,
+    operation: Operation, nodegroup: NodeGroup, stored: StoredState
 ) -> paths.Values:
     """Return the item of ``nodeGroups`` for a new group.
 
@@ -356,9 +345,7 @@ def _new_item(
 
 
 def _server_group(
-    operation: cluster_operation.Operation,
-    session: Any,
-    group: cluster_spec.NodeGroup,
+    operation: Operation, session: Any, group: cluster_spec.NodeGroup
 ) -> str | None:
     """Make the group's Nova server group, if it wants one.
 
@@ -374,10 +361,7 @@ def _server_group(
 
 
 def _change(
-    cluster: rows.Cluster,
-    new: Any,
-    old: Any,
-    stored: cluster_release.StoredState,
+    cluster: rows.Cluster, new: Any, old: Any, stored: StoredState
 ) -> paths.Values:
     """Return the keys of a group's item that change; None removes a key.
 
@@ -417,9 +401,7 @@ def _change(
 
 
 def _item(
-    cluster: rows.Cluster,
-    nodegroup: rows.NodeGroup,
-    stored: cluster_release.StoredState,
+    cluster: rows.Cluster, nodegroup: NodeGroup, stored: StoredState
 ) -> paths.Values:
     """Return the group's item of ``nodeGroups``; without one, {}."""
     items = values.items_by_name(stored.accepted().values)

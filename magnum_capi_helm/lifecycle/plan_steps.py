@@ -60,6 +60,11 @@ from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+Held = holding.Held
+Object = view.Object
+ObservedState = observed_state.ObservedState
+Plan = plans.Plan
+Release = cluster_release.Release
 
 #: Annotation of the Cluster: the step of the plan that goes on, in words.
 _STEP = "magnum.openstack.org/plan"
@@ -72,7 +77,7 @@ _HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
 class Kind(Protocol):
     """What differs between kinds of plans; a module with these functions."""
 
-    def begin(self, held: holding.Held, plan: Any) -> Any:
+    def begin(self, held: Held, plan: Any) -> Any:
         """Write what new machines of a step need, and return the plan.
 
         The plan may have gone back to an earlier step.
@@ -94,13 +99,13 @@ class Kind(Protocol):
 
 #: The module is the kind: ``kind.begin`` is ``rotate_ca.begin``. The same
 #: classes are in ``cluster_release.PLANS``.
-KINDS: dict[type[plans.Plan], Kind] = {
+KINDS: dict[type[Plan], Kind] = {
     ca_rotation.Rotation: rotate_ca,
     upgrade_steps.Upgrade: staged_upgrade,
 }
 
 
-def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
+def advance(held: Held, state: ObservedState) -> bool:
     """Take or begin the next step of a plan, if there is one.
 
     :param state: of a cluster in the state Done, or whose step has ended
@@ -132,18 +137,14 @@ def advance(held: holding.Held, state: observed_state.ObservedState) -> bool:
     return True
 
 
-def _has_ended(release: cluster_release.Release, plan: plans.Plan) -> bool:
+def _has_ended(release: Release, plan: Plan) -> bool:
     """Return whether a plan is the copy of one that has ended."""
     ended = KINDS[type(plan)].end_annotation(plan)
     live = view.annotations_of(release.get(kinds.CLUSTER)) if ended else {}
     return any(text <= live.get(name, "") for name, text in ended.items())
 
 
-def _is_over(
-    state: observed_state.ObservedState,
-    plan: plans.Plan,
-    old: Sequence[view.Object],
-) -> bool:
+def _is_over(state: ObservedState, plan: Plan, old: Sequence[Object]) -> bool:
     """Return whether a step has ended.
 
     That of the control plane in an upgrade may not wait for workers: Cluster
@@ -156,9 +157,7 @@ def _is_over(
     return state.verdict.complete and (plan.EARLY or not old)
 
 
-def _begin(
-    held: holding.Held, kind: Kind, plan: plans.Plan, objects: view.View
-) -> None:
+def _begin(held: Held, kind: Kind, plan: Plan, objects: view.View) -> None:
     """Begin a step, or begin again a step whose conductor died.
 
     Polls without the Lease begin a step of an upgrade as long as the Cluster
@@ -177,10 +176,7 @@ def _begin(
 
 
 def _show_or_fail(
-    held: holding.Held,
-    state: observed_state.ObservedState,
-    plan: plans.Plan,
-    left: list[view.Object],
+    held: Held, state: ObservedState, plan: Plan, left: list[Object]
 ) -> None:
     """Show the step, or fail an operation that replaces no more machines.
 
@@ -198,9 +194,7 @@ def _show_or_fail(
         held.save_failed(state.nodegroups, reason, state.verdict)
 
 
-def show(
-    held: holding.Held, plan: plans.Plan, objects: view.View | None = None
-) -> None:
+def show(held: Held, plan: Plan, objects: view.View | None = None) -> None:
     """Note the step in the row, and on the Cluster, where polls find it."""
     text = plan.text
     if objects is None or _step_of(objects) != text:
@@ -210,9 +204,7 @@ def show(
     status_writer.save_in_progress(held.row)
 
 
-def show_begun(
-    held: holding.Held, state: observed_state.ObservedState
-) -> None:
+def show_begun(held: Held, state: ObservedState) -> None:
     """Show the step that a request began, before helm runs.
 
     The conductor may have died. Without it on the Cluster, polls wait for all
@@ -243,13 +235,13 @@ def with_step(
     return dataclasses.replace(verdict, reason=": ".join(parts))
 
 
-def _end(held: holding.Held, plan: plans.Plan) -> None:
+def _end(held: Held, plan: Plan) -> None:
     """Note that a plan has ended; then forget it."""
     _annotate(held, {**KINDS[type(plan)].end_annotation(plan), **_NOTHING})
     _forget(held, plan)
 
 
-def _forget(held: holding.Held, plan: plans.Plan) -> None:
+def _forget(held: Held, plan: Plan) -> None:
     desired = held.read_stored().desired if plan.EARLY else None
     if desired:
         desired = dataclasses.replace(desired, steps_follow=False)
@@ -275,9 +267,7 @@ def discard(operation: cluster_operation.Operation) -> None:
         kind.discard(operation.context, operation.cluster, plan)
 
 
-def desired_without(
-    release: cluster_release.Release,
-) -> desired_state.DesiredState | None:
+def desired_without(release: Release) -> desired_state.DesiredState | None:
     """Return the desired state without a rotation; None: there is none.
 
     :raises NotSupported: there is no way back
@@ -288,7 +278,7 @@ def desired_without(
     return rotate_ca.desired_without(release, plan)
 
 
-def take_back(held: holding.Held, desired: desired_state.DesiredState) -> None:
+def take_back(held: Held, desired: desired_state.DesiredState) -> None:
     """Accept a desired state without the plan, and forget the plan.
 
     If the conductor dies meanwhile, a rotation goes on from its first step.
@@ -313,12 +303,12 @@ def take_back(held: holding.Held, desired: desired_state.DesiredState) -> None:
     LOG.info("cluster %s: %s is taken back", held.row.uuid, plan.NAME)
 
 
-def _going_on(release: cluster_release.Release) -> plans.Plan | None:
+def _going_on(release: Release) -> Plan | None:
     plan = release.read_plan()
     return None if plan and _has_ended(release, plan) else plan
 
 
-def _keep_machines(held: holding.Held, plan: plans.Plan) -> None:
+def _keep_machines(held: Held, plan: Plan) -> None:
     """Let Cluster API replace no machine for a plan any more."""
     live = held.runtime.snapshots.read(held.scope).decode()
     roles = {step.control_plane for step in plan.steps[: plan.step + 1]}
@@ -330,7 +320,7 @@ def _keep_machines(held: holding.Held, plan: plans.Plan) -> None:
             management.patch(kind, held.namespace, view.name_of(owner), patch)
 
 
-def _machines_of(live: view.View, plan: plans.Plan) -> list[view.Object]:
+def _machines_of(live: view.View, plan: Plan) -> list[Object]:
     """Return all machines of the step's role."""
     return [
         each
@@ -340,15 +330,13 @@ def _machines_of(live: view.View, plan: plans.Plan) -> list[view.Object]:
     ]
 
 
-def _old_machines(live: view.View, plan: plans.Plan) -> list[view.Object]:
+def _old_machines(live: view.View, plan: Plan) -> list[Object]:
     """Return the machines that a step has still to replace."""
     old = plan.machines or ()
     return [e for e in _machines_of(live, plan) if _uid(e) in old]
 
 
-def _replace(
-    held: holding.Held, live: view.View, left: list[view.Object]
-) -> None:
+def _replace(held: Held, live: view.View, left: list[Object]) -> None:
     """Set ``rolloutAfter``, unless it is late enough already.
 
     It is one second after the youngest old machine. If the owner has no newer
@@ -371,14 +359,14 @@ def _replace(
         management.patch(kind, held.namespace, view.name_of(owner), patch)
 
 
-def _owners(live: view.View) -> list[tuple[kinds.Kind, view.Object | None]]:
+def _owners(live: view.View) -> list[tuple[kinds.Kind, Object | None]]:
     return [
         (kinds.CONTROL_PLANE, live.control_plane),
         *((kinds.MACHINE_DEPLOYMENT, each) for each in live.deployments),
     ]
 
 
-def _owns(owner: view.Object | None, machine: view.Object) -> bool:
+def _owns(owner: Object | None, machine: Object) -> bool:
     labels = view.labels_of(machine)
     group = labels.get(view.DEPLOYMENT_LABEL)
     if group is None:
@@ -386,7 +374,7 @@ def _owns(owner: view.Object | None, machine: view.Object) -> bool:
     return group == view.name_of(owner)
 
 
-def _uid(machine: view.Object) -> str:
+def _uid(machine: Object) -> str:
     return str(view.metadata_of(machine).get("uid", ""))
 
 

@@ -55,6 +55,8 @@ from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+ObservedState = observed_state.ObservedState
+Operation = cluster_operation.Operation
 State = decision.State
 
 _NEVER_STARTED = (
@@ -97,7 +99,7 @@ def _poll(context: Any, cluster: rows.Cluster) -> None:
     operation, deleting = None, rows.action(row.status) == "DELETE"
     try:
         runtime = registry.runtime_of(row)
-        operation = cluster_operation.Operation(context, row, runtime)
+        operation = Operation(context, row, runtime)
         if deleting:
             _delete(operation)
         else:
@@ -118,7 +120,7 @@ def _save_error(
     context: Any,
     row: rows.Cluster,
     error: errors.CapiHelmError,
-    operation: cluster_operation.Operation | None,
+    operation: Operation | None,
 ) -> None:
     """Save an error that only the operator, or time, can end.
 
@@ -134,9 +136,7 @@ def _save_error(
         _save_reason(context, row, errors.for_users(error))
 
 
-def _limit_errors(
-    operation: cluster_operation.Operation, error: errors.CapiHelmError
-) -> None:
+def _limit_errors(operation: Operation, error: errors.CapiHelmError) -> None:
     """Fail an operation whose polls met errors alone for its whole time."""
     is_error = not isinstance(error, (errors.LeaseHeld, errors.NoTurn))
     age = operation.runtime.ages.age(operation.scope, "errors", is_error)
@@ -183,7 +183,7 @@ def _is_unchanged(cluster: rows.Cluster) -> bool:
     )
 
 
-def reconcile(operation: cluster_operation.Operation) -> None:
+def reconcile(operation: Operation) -> None:
     """Do all that a poll of a living cluster has to do.
 
     :raises NoTurn: no helm process is free; the work is queued
@@ -230,7 +230,7 @@ def _end_interrupted_create(cluster: rows.Cluster) -> None:
             status_writer.save_failed(cluster, groups, _NEVER_STARTED)
 
 
-def _has_ended(state: observed_state.ObservedState) -> bool:
+def _has_ended(state: ObservedState) -> bool:
     """Return whether another poll has ended the operation meanwhile.
 
     Magnum begins a poll even if the one before still works. Without a Lease
@@ -243,7 +243,7 @@ def _has_ended(state: observed_state.ObservedState) -> bool:
 
 
 @call.without_lease("all polls write what they read")
-def _save_facts(state: observed_state.ObservedState) -> None:
+def _save_facts(state: ObservedState) -> None:
     """Save reasons, addresses and versions, and an update's progress.
 
     The progress is saved in the Cluster and needs no Lease: the patch names
@@ -266,7 +266,7 @@ def _save_facts(state: observed_state.ObservedState) -> None:
         runtime.management.patch(kinds.CLUSTER, *scope, patch)
 
 
-def reconcile_under_lease(operation: cluster_operation.Operation) -> None:
+def reconcile_under_lease(operation: Operation) -> None:
     """Take the Lease, read all again, then apply or write the outcome.
 
     :raises NoTurn: no helm process is free
@@ -327,15 +327,13 @@ def failure_was_shown(
     return not rows.failed(row.status) or age >= runtime.failure_display
 
 
-def _finish(held: holding.Held, state: observed_state.ObservedState) -> None:
+def _finish(held: holding.Held, state: ObservedState) -> None:
     """Take the next step of a plan, or write COMPLETE."""
     if not _take_step(held, state):
         _complete(held, state)
 
 
-def _take_step(
-    held: holding.Held, state: observed_state.ObservedState
-) -> bool:
+def _take_step(held: holding.Held, state: ObservedState) -> bool:
     """Take the next step of a plan; return whether there is one.
 
     :raises CapiHelmError: it may succeed later
@@ -345,7 +343,7 @@ def _take_step(
     return taken is not False
 
 
-def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
+def _complete(held: holding.Held, state: ObservedState) -> None:
     """Write COMPLETE, and look at the rows again.
 
     Magnum's handlers take no Lease: their changes since the look would wait
@@ -371,7 +369,7 @@ def _complete(held: holding.Held, state: observed_state.ObservedState) -> None:
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 
-def _give_up(held: holding.Held, state: observed_state.ObservedState) -> None:
+def _give_up(held: holding.Held, state: ObservedState) -> None:
     reason = state.verdict.reason
     if plan := state.stored and state.stored.plan:
         reason = plan.failed(reason)
@@ -379,11 +377,11 @@ def _give_up(held: holding.Held, state: observed_state.ObservedState) -> None:
     held.save_failed(state.nodegroups, reason, state.verdict)
 
 
-def _wait(_: holding.Held, state: observed_state.ObservedState) -> None:
+def _wait(_: holding.Held, state: ObservedState) -> None:
     _save_facts(state)
 
 
-def _apply(held: holding.Held, state: observed_state.ObservedState) -> None:
+def _apply(held: holding.Held, state: ObservedState) -> None:
     """Apply the rows.
 
     :raises CapiHelmError: it may succeed later
@@ -394,9 +392,7 @@ def _apply(held: holding.Held, state: observed_state.ObservedState) -> None:
 
 
 def _applied(
-    held: holding.Held,
-    state: observed_state.ObservedState,
-    run: Callable[[], bool],
+    held: holding.Held, state: ObservedState, run: Callable[[], bool]
 ) -> bool | None:
     """Run helm, and count failures; one that stays fails the operation.
 
@@ -417,7 +413,7 @@ def _applied(
     return done
 
 
-def _repair(held: holding.Held, state: observed_state.ObservedState) -> None:
+def _repair(held: holding.Held, state: ObservedState) -> None:
     """Put live objects right.
 
     :raises CapiHelmError: it may succeed later
@@ -432,9 +428,7 @@ def _repair(held: holding.Held, state: observed_state.ObservedState) -> None:
 
 
 def _fail_for_good(
-    held: holding.Held,
-    state: observed_state.ObservedState,
-    error: errors.CapiHelmError,
+    held: holding.Held, state: ObservedState, error: errors.CapiHelmError
 ) -> None:
     """Fail an operation that can never succeed.
 
@@ -470,7 +464,7 @@ _ACTIONS = {
 # A deletion
 
 
-def _delete(operation: cluster_operation.Operation) -> None:
+def _delete(operation: Operation) -> None:
     """Do the next step of a deletion."""
     context, row = operation.context, operation.cluster
     if waiting := delete.step(operation):
@@ -483,10 +477,7 @@ def _delete(operation: cluster_operation.Operation) -> None:
 
 
 def _save_waiting(
-    context: Any,
-    row: rows.Cluster,
-    reason: str,
-    operation: cluster_operation.Operation | None,
+    context: Any, row: rows.Cluster, reason: str, operation: Operation | None
 ) -> None:
     """Save the reason why a deletion waits; fail it after its time.
 
@@ -503,7 +494,7 @@ def _save_waiting(
         LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
-def _is_overdue(operation: cluster_operation.Operation) -> bool:
+def _is_overdue(operation: Operation) -> bool:
     """Return whether the deletion was asked for too long ago.
 
     If the management cluster does not say when, it is not overdue.
@@ -515,7 +506,7 @@ def _is_overdue(operation: cluster_operation.Operation) -> bool:
     return False
 
 
-def resume_deletion(operation: cluster_operation.Operation) -> None:
+def resume_deletion(operation: Operation) -> None:
     """Continue a deletion that took too long, in a health poll.
 
     Magnum removes rows in its status poll alone. So a deletion that makes

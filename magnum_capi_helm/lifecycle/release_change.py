@@ -40,6 +40,10 @@ from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
 
+DesiredState = desired_state.DesiredState
+Release = cluster_release.Release
+RevisionContent = helm_records.RevisionContent
+
 _NO_STEPS = {upgrade_steps.Upgrade.KEY: None}
 
 
@@ -57,12 +61,12 @@ class Current:
     :param view: the live objects
     """
 
-    release: cluster_release.Release
+    release: Release
     existing: list[rows.NodeGroup]
     rows: requested_groups.Rows
-    desired: desired_state.DesiredState
+    desired: DesiredState
     autoscaled: Mapping[str, int]
-    installed: helm_records.RevisionContent
+    installed: RevisionContent
     stored: cluster_release.StoredState
     view: view.View
 
@@ -100,9 +104,7 @@ class Current:
         }
 
     def compare(
-        self,
-        desired: desired_state.DesiredState,
-        before: helm_records.RevisionContent | None = None,
+        self, desired: DesiredState, before: RevisionContent | None = None
     ) -> template_guard.Comparison:
         """Compare the objects of a desired state with those of before.
 
@@ -121,7 +123,7 @@ class Current:
         back: desired_state.Moves,
         groups: Collection[str] | None,
         **fields: Any,
-    ) -> desired_state.DesiredState:
+    ) -> DesiredState:
         """Return another desired state, which a rollback can take back.
 
         :param fingerprint: of the rows after the change
@@ -130,7 +132,7 @@ class Current:
         :param fields: other fields of the desired state
         """
         before = self.desired
-        return desired_state.DesiredState(
+        return DesiredState(
             chart,
             values.upgraded(new_values, before.values),
             fingerprint,
@@ -144,9 +146,7 @@ class Current:
         ).permitting(self.installed.version, groups)
 
 
-def read(
-    release: cluster_release.Release, *, ends_upgrade: bool = False
-) -> Current:
+def read(release: Release, *, ends_upgrade: bool = False) -> Current:
     """Read a cluster before its change.
 
     :param release: with a settled row, if it is read under the Lease
@@ -191,8 +191,8 @@ def read(
 
 
 def _deployed(
-    release: cluster_release.Release, revisions: cluster_release.Revisions
-) -> helm_records.RevisionContent:
+    release: Release, revisions: cluster_release.Revisions
+) -> RevisionContent:
     before = release.deployed(revisions)
     if before is None:
         raise errors.NotSupported(
@@ -203,11 +203,11 @@ def _deployed(
 
 
 def with_other_values(
-    release: cluster_release.Release,
+    release: Release,
     change: Callable[[paths.Values], paths.Values],
     groups: Collection[str],
     chart: cluster_spec.Chart | None = None,
-) -> desired_state.DesiredState:
+) -> DesiredState:
     """Return the desired state of a plan's step; the same if it has begun.
 
     :param groups: the groups whose machines it may replace
@@ -233,7 +233,7 @@ def with_other_values(
 
 
 def compare(
-    release: cluster_release.Release, desired: desired_state.DesiredState
+    release: Release, desired: DesiredState
 ) -> template_guard.Comparison:
     """Compare a release that no change has read; see ``Current.compare``.
 
@@ -246,9 +246,7 @@ def compare(
 
 
 def dry_run(
-    release: cluster_release.Release,
-    objects: Sequence[cluster_release.Object],
-    source: str,
+    release: Release, objects: Sequence[cluster_release.Object], source: str
 ) -> None:
     """Let the webhooks of the management cluster see some objects.
 
@@ -268,7 +266,7 @@ def dry_run(
 
 
 def _dry_run(
-    release: cluster_release.Release, objects: Iterable[cluster_release.Object]
+    release: Release, objects: Iterable[cluster_release.Object]
 ) -> None:
     management, namespace = release.management, release.namespace
     for each in release.runtime.converter.as_applied(objects):
@@ -287,9 +285,7 @@ def _dry_run(
 
 
 def accept(
-    held: holding.Held,
-    desired: desired_state.DesiredState,
-    plan: plans.Plan | None = None,
+    held: holding.Held, desired: DesiredState, plan: plans.Plan | None = None
 ) -> None:
     """Store a desired state; from here on the change happens.
 

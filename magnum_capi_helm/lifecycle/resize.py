@@ -50,6 +50,9 @@ from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+NodeGroup = rows.NodeGroup
+Object = view.Object
+Operation = cluster_operation.Operation
 
 #: A Machine with this annotation goes first when its group shrinks (Cluster
 #: API's ``machineset_deletion_order.go``). The mark alone removes nothing, so
@@ -61,7 +64,7 @@ _OURS = "magnum"
 _SHOWN = 20
 
 
-def update(operation: cluster_operation.Operation, *, rollback: bool) -> None:
+def update(operation: Operation, *, rollback: bool) -> None:
     """Apply ``node_count`` of a cluster: a resize of default-worker.
 
     :raises NotSupported: it was refused; nothing was written
@@ -76,9 +79,7 @@ def update(operation: cluster_operation.Operation, *, rollback: bool) -> None:
 
 
 def resize(
-    operation: cluster_operation.Operation,
-    nodegroup: rows.NodeGroup,
-    nodes_to_remove: Sequence[str],
+    operation: Operation, nodegroup: NodeGroup, nodes_to_remove: Sequence[str]
 ) -> None:
     """Apply the node_count that Magnum saved.
 
@@ -113,11 +114,11 @@ def resize(
             change = {"spec": {"replicas": nodegroup.node_count}}
             operation.patch(kinds.MACHINE_DEPLOYMENT, autoscaled, change)
     operation.start_update(nodegroup)
-    operation.run(cluster_operation.Operation.lock_and_apply, "Resize")
+    operation.run(Operation.lock_and_apply, "Resize")
 
 
 def _check_control_plane(
-    operation: cluster_operation.Operation,
+    operation: Operation,
     count: int,
     nodes_to_remove: Sequence[str],
     desired: desired_state.DesiredState | None,
@@ -141,7 +142,7 @@ def _check_control_plane(
         )
 
 
-def _check_bounds(nodegroup: rows.NodeGroup) -> None:
+def _check_bounds(nodegroup: NodeGroup) -> None:
     """Check the group's own bounds, which Magnum checks in a resize alone."""
     count = nodegroup.node_count
     minimum, maximum = nodegroup.min_node_count, nodegroup.max_node_count
@@ -155,7 +156,7 @@ def _check_bounds(nodegroup: rows.NodeGroup) -> None:
 
 
 def _check_growth(
-    nodegroup: rows.NodeGroup,
+    nodegroup: NodeGroup,
     rows_now: requested_groups.Rows,
     stored: cluster_release.StoredState | None,
 ) -> None:
@@ -177,8 +178,8 @@ def _check_growth(
 
 
 def _look_up(
-    operation: cluster_operation.Operation,
-    nodegroup: rows.NodeGroup,
+    operation: Operation,
+    nodegroup: NodeGroup,
     nodes_to_remove: Sequence[str],
     desired: desired_state.DesiredState | None,
 ) -> tuple[Sequence[str], str]:
@@ -243,8 +244,8 @@ def _autoscaled(objects: view.View, group: requested_groups.Group) -> str:
 
 
 def _check_quota(
-    operation: cluster_operation.Operation,
-    nodegroup: rows.NodeGroup,
+    operation: Operation,
+    nodegroup: NodeGroup,
     growth: int,
     own: Mapping[str, str] | None,
 ) -> None:
@@ -318,7 +319,7 @@ def chosen_machines(
     return chosen
 
 
-def _names_of(machine: view.Object) -> Iterator[str]:
+def _names_of(machine: Object) -> Iterator[str]:
     """Yield each name that a user may give to a node."""
     yield view.name_of(machine)
     if node := view.status_of(machine).get("nodeRef"):
@@ -328,7 +329,7 @@ def _names_of(machine: view.Object) -> Iterator[str]:
         yield str(provider).rpartition("/")[2]
 
 
-def _listed(machines: Sequence[view.Object]) -> str:
+def _listed(machines: Sequence[Object]) -> str:
     if not machines:
         return "none"
     shown = [list(_names_of(each))[:2][-1] for each in machines]
@@ -337,9 +338,7 @@ def _listed(machines: Sequence[view.Object]) -> str:
 
 
 @contextlib.contextmanager
-def _marked(
-    operation: cluster_operation.Operation, machines: Sequence[str]
-) -> Iterator[None]:
+def _marked(operation: Operation, machines: Sequence[str]) -> Iterator[None]:
     """Mark Machines for deletion; take the marks back if the block raises.
 
     :raises CapiHelmError: a Machine could not be marked
@@ -357,9 +356,7 @@ def _marked(
         raise
 
 
-def withdraw_marks(
-    held: holding.Held, machines: Iterable[view.Object]
-) -> None:
+def withdraw_marks(held: holding.Held, machines: Iterable[Object]) -> None:
     """Remove the marks that are left when an operation is complete.
 
     A count that was raised again before it was applied must not delete those

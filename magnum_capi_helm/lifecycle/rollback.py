@@ -39,6 +39,9 @@ from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.status import view
 
+Before = desired_state.Before
+Current = release_change.Current
+
 #: Key of a nodegroup's values -> field of its row.
 _FIELDS = {paths.IMAGE_ID: "image_id", paths.FLAVOR: "flavor_id"}
 _STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
@@ -101,9 +104,7 @@ def _check_status(row: rows.Cluster) -> None:
         )
 
 
-def _reached(
-    current: release_change.Current, before: desired_state.Before | None
-) -> desired_state.Before:
+def _reached(current: Current, before: Before | None) -> Before:
     """Return the state that the steps of an upgrade have reached.
 
     :param before: the state before the upgrade
@@ -129,13 +130,11 @@ def _reached(
         reached = values.changed(reached, each.changes)
     reached = {**reached, paths.GROUPS: list(current.items.values())}
     moves = _true_moves(current, before, reached)
-    return desired_state.Before(chart, reached, before.labels, moves)
+    return Before(chart, reached, before.labels, moves)
 
 
 def _true_moves(
-    current: release_change.Current,
-    before: desired_state.Before,
-    reached: paths.Values,
+    current: Current, before: Before, reached: paths.Values
 ) -> desired_state.Moves:
     """Return the old template, and what machines have by then.
 
@@ -156,9 +155,7 @@ def _true_moves(
 
 
 def _without_upgrade(
-    current: release_change.Current,
-    before: desired_state.Before,
-    replaced: Collection[str] | None = None,
+    current: Current, before: Before, replaced: Collection[str] | None = None
 ) -> desired_state.DesiredState:
     """Return the state before, with the groups and counts of now.
 
@@ -194,9 +191,7 @@ def _without_upgrade(
     ).permitting(current.installed.version, replaced, back=True)
 
 
-def _check_control_plane(
-    current: release_change.Current, before: desired_state.Before
-) -> None:
+def _check_control_plane(current: Current, before: Before) -> None:
     """Refuse if a control plane server may run the newer Kubernetes."""
     old = upgrade_rules.control_plane_version(before.values)
     new = upgrade_rules.control_plane_version(current.desired.values)
@@ -215,7 +210,7 @@ def _check_control_plane(
             )
 
 
-def _servers(current: release_change.Current) -> list[view.Object]:
+def _servers(current: Current) -> list[view.Object]:
     """Return machines of the control plane whose server may be in etcd."""
     return [
         each

@@ -50,6 +50,8 @@ from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+Held = holding.Held
+Rotation = ca_rotation.Rotation
 
 #: Purposes of the CA Secrets that a rotation changes.
 _PURPOSES = ("ca", "proxy", "sa")
@@ -105,9 +107,7 @@ def rotate(operation: cluster_operation.Operation) -> None:
     certificates.restore_references(context, cluster, keep_new=True)
 
 
-def _check_machines(
-    held: holding.Held, current: release_change.Current
-) -> None:
+def _check_machines(held: Held, current: release_change.Current) -> None:
     """Refuse a rotation whose machines can't be made.
 
     :raises InvalidInput: an image is not in Glance any more
@@ -131,7 +131,7 @@ class _MayBeStoredError(errors.ManagementError):
     """The management cluster did not say whether it stored a rotation."""
 
 
-def _store(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
+def _store(held: Held, rotation: Rotation) -> None:
     """Store a rotation; from here on it happens.
 
     :raises _MayBeStoredError: the management cluster answered neither this
@@ -149,9 +149,7 @@ def _store(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     LOG.info("cluster %s: %s", held.row.uuid, rotation.text)
 
 
-def _make_certificates(
-    held: holding.Held, rotation: ca_rotation.Rotation
-) -> ca_rotation.Rotation:
+def _make_certificates(held: Held, rotation: Rotation) -> Rotation:
     """Let Magnum sign with the old CA and show both; the row is saved.
 
     They are made after the rotation is stored, because only it names them.
@@ -187,16 +185,14 @@ def _make_certificates(
     return rotation
 
 
-def _show_authority(held: holding.Held, reference: str) -> None:
+def _show_authority(held: Held, reference: str) -> None:
     """Let Magnum show a CA certificate: its row gets the reference."""
     held.row.ca_cert_ref = reference
     rows.save(held.row)
     certificates.forget_client_files(held.context, held.row)
 
 
-def _new_rotation(
-    held: holding.Held, cluster: rows.Cluster
-) -> ca_rotation.Rotation:
+def _new_rotation(held: Held, cluster: rows.Cluster) -> Rotation:
     """Return a rotation; nothing is made for it yet.
 
     :raises NotSupported: a CA Secret of the cluster is not there, or the CAs
@@ -221,7 +217,7 @@ def _new_rotation(
     unused = references["etcd_ca_cert_ref"]
     references["etcd_ca_cert_ref"] = row.etcd_ca_cert_ref
     replaced = {getattr(row, each) for each in references} - {row.ca_cert_ref}
-    return ca_rotation.Rotation(
+    return Rotation(
         old=old,
         new={
             purpose: (certificate.decode(), key.decode())
@@ -237,7 +233,7 @@ def _new_rotation(
     )
 
 
-def _trusted(held: holding.Held, purpose: str) -> str:
+def _trusted(held: Held, purpose: str) -> str:
     """Read the trusted certificates, or the public key, of a CA Secret.
 
     :param purpose: as in :data:`_PURPOSES`
@@ -254,9 +250,7 @@ def _trusted(held: holding.Held, purpose: str) -> str:
     return base64.b64decode(data["tls.crt"]).decode()
 
 
-def begin(
-    held: holding.Held, rotation: ca_rotation.Rotation
-) -> ca_rotation.Rotation:
+def begin(held: Held, rotation: Rotation) -> Rotation:
     """Write what new machines of a step need.
 
     The rotation goes back to the first step if the bridge ends soon: in the
@@ -298,7 +292,7 @@ def _prepared(
     )
 
 
-def _use_new_ca(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
+def _use_new_ca(held: Held, rotation: Rotation) -> None:
     """Let Magnum sign with the new CA, and Cluster API make its kubeconfig.
 
     All API servers accept both by now. The kubeconfig is deleted in the phase
@@ -312,14 +306,14 @@ def _use_new_ca(held: holding.Held, rotation: ca_rotation.Rotation) -> None:
     held.delete(kinds.SECRET, names.kubeconfig(held.release))
 
 
-def _restart_autoscaler(held: holding.Held) -> None:
+def _restart_autoscaler(held: Held) -> None:
     """Let the autoscaler, if there is one, read the kubeconfig again."""
     annotations = {_RESTARTED: str(int(time.time()))}
     change = {"spec": {"template": {"metadata": {"annotations": annotations}}}}
     held.patch(kinds.DEPLOYMENT, names.autoscaler(held.release), change)
 
 
-def end_annotation(rotation: ca_rotation.Rotation) -> dict[str, str]:
+def end_annotation(rotation: Rotation) -> dict[str, str]:
     """Return the annotation of the Cluster by which a rotation has ended.
 
     It is the time at which the CAs were made: later rotations have later ones.
@@ -327,9 +321,7 @@ def end_annotation(rotation: ca_rotation.Rotation) -> dict[str, str]:
     return {_ENDED: certificates.made_at(rotation.new["ca"][0])}
 
 
-def discard(
-    context: Any, row: rows.Cluster, rotation: ca_rotation.Rotation
-) -> None:
+def discard(context: Any, row: rows.Cluster, rotation: Rotation) -> None:
     """Delete certificates of a rotation that Magnum's row does not have.
 
     With the cluster, Magnum and the rest of the deletion delete those.
@@ -340,7 +332,7 @@ def discard(
 
 
 def desired_without(
-    release: cluster_release.Release, rotation: ca_rotation.Rotation
+    release: cluster_release.Release, rotation: Rotation
 ) -> desired_state.DesiredState:
     """Return the desired state without a rotation.
 
@@ -358,9 +350,7 @@ def desired_without(
 
 
 def take_back(
-    held: holding.Held,
-    rotation: ca_rotation.Rotation,
-    accept: Callable[[], None],
+    held: Held, rotation: Rotation, accept: Callable[[], None]
 ) -> None:
     """Accept the state without a rotation; the old CA signs again."""
     row = held.row

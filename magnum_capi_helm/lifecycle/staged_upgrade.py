@@ -41,13 +41,14 @@ from magnum_capi_helm.operations import holding
 from magnum_capi_helm.resolve import hop_images
 from magnum_capi_helm.resolve import quota
 
+Current = release_change.Current
+Upgrade = upgrade_steps.Upgrade
+
 Hops = tuple[upgrade_steps.Hop, ...]
 
 
 def plan_hops(
-    current: release_change.Current,
-    cluster: cluster_spec.Cluster,
-    cloud: catalogue.Cloud,
+    current: Current, cluster: cluster_spec.Cluster, cloud: catalogue.Cloud
 ) -> Hops:
     """Return the steps of the upgrade of a cluster.
 
@@ -98,7 +99,7 @@ def _noted(problems: list[str]) -> Iterator[None]:
 
 
 def check_group_version(
-    current: release_change.Current, group: cluster_spec.NodeGroup
+    current: Current, group: cluster_spec.NodeGroup
 ) -> None:
     """Refuse an older version. A group may skip minor versions."""
     old = upgrade_rules.kubelet(current.desired.values, group.name)
@@ -107,7 +108,7 @@ def check_group_version(
 
 
 def _check_kept_groups(
-    current: release_change.Current, cluster: cluster_spec.Cluster
+    current: Current, cluster: cluster_spec.Cluster
 ) -> None:
     """Refuse a control plane that groups with their old image don't fit."""
     remade = {each.name for each in cluster.node_groups}
@@ -120,10 +121,7 @@ def _check_kept_groups(
 
 
 def _route(
-    current: release_change.Current,
-    cluster: cluster_spec.Cluster,
-    old: str,
-    new: str,
+    current: Current, cluster: cluster_spec.Cluster, old: str, new: str
 ) -> list[tuple[bool, int]]:
     """Return the steps by minor version; an unknown one is the new one's."""
     target = versions.number(new)
@@ -138,7 +136,7 @@ def _route(
 
 
 def _hops(
-    current: release_change.Current,
+    current: Current,
     cluster: cluster_spec.Cluster,
     cloud: catalogue.Cloud,
     route: list[tuple[bool, int]],
@@ -177,7 +175,7 @@ def _hops(
     return tuple(hops)
 
 
-def _check_cluster_api(current: release_change.Current, version: str) -> None:
+def _check_cluster_api(current: Current, version: str) -> None:
     """Refuse a Kubernetes that needs a later Cluster API.
 
     The last version needs the latest one. Controllers that run elsewhere are
@@ -203,9 +201,7 @@ def _check_cluster_api(current: release_change.Current, version: str) -> None:
             upgrade_rules.check_cluster_api(each.version, version)
 
 
-def begin(
-    held: holding.Held, plan: upgrade_steps.Upgrade
-) -> upgrade_steps.Upgrade:
+def begin(held: holding.Held, plan: Upgrade) -> Upgrade:
     """Store the desired state of a step, and run helm.
 
     :raises CapiHelmError: helm failed; the next poll begins once more
@@ -222,7 +218,7 @@ def begin(
     return plan
 
 
-def end_annotation(_plan: upgrade_steps.Upgrade) -> dict[str, str]:
+def end_annotation(_plan: Upgrade) -> dict[str, str]:
     """Return nothing: the number of the upgrade tells that it has ended."""
     return {}
 

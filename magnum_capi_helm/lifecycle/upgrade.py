@@ -47,6 +47,8 @@ from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import template_guard
 
 LOG = log.getLogger(__name__)
+Held = holding.Held
+Upgrade = upgrade_plan.Upgrade
 
 #: Seconds for the answer: Magnum waits for 60.
 _ALL = 45.0
@@ -125,7 +127,7 @@ def _refusals() -> Iterator[None]:
         raise errors.NotSupported(text) from error
 
 
-def _check_idle(held: holding.Held) -> None:
+def _check_idle(held: Held) -> None:
     held.check_living()
     if rows.in_progress(held.row.status):
         raise errors.NotSupported(
@@ -135,11 +137,8 @@ def _check_idle(held: holding.Held) -> None:
 
 
 def _plan(
-    held: holding.Held,
-    template: Any,
-    batch: int | None,
-    nodegroup: rows.NodeGroup,
-) -> upgrade_plan.Upgrade:
+    held: Held, template: Any, batch: int | None, nodegroup: rows.NodeGroup
+) -> Upgrade:
     current = release_change.read(held)
     if values.is_hibernated(current.desired.values):
         # Addons would wait for nodes.
@@ -163,7 +162,7 @@ def _plan(
 
 
 def _checked(
-    held: holding.Held, plan: upgrade_plan.Upgrade
+    held: Held, plan: Upgrade
 ) -> tuple[desired_state.DesiredState, upgrade_steps.Upgrade | None]:
     """Return the new desired state, after all that could refuse it.
 
@@ -205,9 +204,7 @@ def _checked(
 
 
 def _log_warnings(
-    held: holding.Held,
-    plan: upgrade_plan.Upgrade,
-    comparison: template_guard.Comparison,
+    held: Held, plan: Upgrade, comparison: template_guard.Comparison
 ) -> None:
     """Name groups whose image stays and that a newer chart replaces.
 

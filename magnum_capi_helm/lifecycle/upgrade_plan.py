@@ -45,6 +45,10 @@ from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
 
+Current = release_change.Current
+DesiredState = desired_state.DesiredState
+Moves = desired_state.Moves
+
 _MASTER = "master"
 
 
@@ -60,8 +64,8 @@ class RowChange:
 
     row: rows.Cluster
     labels: Mapping[str, str]
-    moves: desired_state.Moves
-    back: desired_state.Moves
+    moves: Moves
+    back: Moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Upgrade:
     :param hops: the steps; of one group alone, none
     """
 
-    current: release_change.Current
+    current: Current
     change: RowChange
     cluster: cluster_spec.Cluster
     built: paths.Values | None
@@ -108,7 +112,7 @@ class Upgrade:
         plane = {names.CONTROL_PLANE} if self.built else frozenset()
         return self.workers | plane
 
-    def desired(self) -> desired_state.DesiredState:
+    def desired(self) -> DesiredState:
         """Return the new desired state.
 
         A newer chart may replace every machine.
@@ -162,7 +166,7 @@ class Upgrade:
         ]
         return [*items, *remade.values()]
 
-    def _moves(self, new: paths.Values) -> desired_state.Moves:
+    def _moves(self, new: paths.Values) -> Moves:
         """Add the node counts of groups that lose the autoscaler."""
         moves, counts = self.change.moves, self.current.without_autoscaler(new)
         groups = {
@@ -172,10 +176,8 @@ class Upgrade:
         return dataclasses.replace(moves, groups=groups)
 
     def divide(
-        self,
-        draft: desired_state.DesiredState,
-        comparison: template_guard.Comparison,
-    ) -> tuple[desired_state.DesiredState, upgrade_steps.Upgrade | None]:
+        self, draft: DesiredState, comparison: template_guard.Comparison
+    ) -> tuple[DesiredState, upgrade_steps.Upgrade | None]:
         """Return the desired state of the first step, and the steps.
 
         :param draft: with all that the upgrade changes
@@ -199,8 +201,8 @@ class Upgrade:
         return first.permitting(revision, stages[0].replaced), steps
 
     def _stages(
-        self, draft: desired_state.DesiredState
-    ) -> tuple[list[upgrade_steps.Stage], list[desired_state.DesiredState]]:
+        self, draft: DesiredState
+    ) -> tuple[list[upgrade_steps.Stage], list[DesiredState]]:
         """Return the steps, and the desired state of each.
 
         Those of the control plane leave workers alone. If the last values of
@@ -246,7 +248,7 @@ class Upgrade:
 
 
 def plan_cluster(
-    current: release_change.Current,
+    current: Current,
     template: Any,
     cloud: catalogue.Cloud,
     batch: int | None = None,
@@ -270,7 +272,7 @@ def plan_cluster(
 
 
 def build_values(
-    current: release_change.Current,
+    current: Current,
     labels: Mapping[str, str],
     cloud: catalogue.Cloud,
     asked: Collection[str] = (),
@@ -296,7 +298,7 @@ def build_values(
 
 
 def _resolve(
-    current: release_change.Current,
+    current: Current,
     row: rows.Cluster,
     cloud: catalogue.Cloud,
     chart: cluster_spec.Chart | None = None,
@@ -327,7 +329,7 @@ def _resolve(
 
 
 def plan_nodegroup(
-    current: release_change.Current,
+    current: Current,
     nodegroup: rows.NodeGroup,
     cloud: catalogue.Cloud,
     batch: int | None = None,
@@ -366,7 +368,7 @@ def _chart(labels: Any, old: cluster_spec.Chart) -> cluster_spec.Chart:
 
 
 def _with_lasting_names(
-    current: release_change.Current, cluster: cluster_spec.Cluster
+    current: Current, cluster: cluster_spec.Cluster
 ) -> cluster_spec.Cluster:
     """Return the cluster with its groups' present names and server groups."""
     chart_names = {each.name: each.chart_name for each in current.rows.groups}
@@ -394,7 +396,7 @@ def _with_lasting_names(
 
 
 def _change_template(
-    current: release_change.Current, template: Any, alone: bool
+    current: Current, template: Any, alone: bool
 ) -> RowChange:
     """Change the default groups, and those with the old template's image.
 
@@ -442,9 +444,7 @@ def _flavor(nodegroup: rows.NodeGroup, old: Any, new: Any) -> Any:
 
 
 def _row_change(
-    current: release_change.Current,
-    template: Any,
-    changes: Mapping[str, Mapping[str, Any]],
+    current: Current, template: Any, changes: Mapping[str, Mapping[str, Any]]
 ) -> RowChange:
     cluster, labels = current.row, current.desired.labels
     if labels is None:
@@ -466,15 +466,13 @@ def _row_change(
     return RowChange(
         row=row,
         labels=labels,
-        moves=desired_state.Moves(template.uuid, changes),
-        back=desired_state.Moves(cluster.cluster_template_id, back),
+        moves=Moves(template.uuid, changes),
+        back=Moves(cluster.cluster_template_id, back),
     )
 
 
 def _changed_group(
-    current: release_change.Current,
-    nodegroup: rows.NodeGroup,
-    change: Mapping[str, Any],
+    current: Current, nodegroup: rows.NodeGroup, change: Mapping[str, Any]
 ) -> Any:
     cluster, count = current.row, nodegroup.node_count
     row = _copied(
@@ -494,9 +492,7 @@ def _copied(row: rows.Row, **fields: Any) -> Any:
     return types.SimpleNamespace(**{**row.as_dict(), **fields})
 
 
-def fingerprint(
-    rows: requested_groups.Rows, moves: desired_state.Moves
-) -> str:
+def fingerprint(rows: requested_groups.Rows, moves: Moves) -> str:
     """Return the fingerprint of the rows after the moves."""
 
     def moved(group: requested_groups.Group) -> requested_groups.Group:

@@ -40,6 +40,8 @@ from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+Held = holding.Held
+Revisions = cluster_release.Revisions
 
 #: Seconds that a run of helm needs at least.
 _LEAST = 15.0
@@ -47,7 +49,7 @@ _LEAST = 15.0
 _OWN = ("pending-install", "pending-upgrade")
 
 
-def install(held: holding.Held, desired: desired_state.DesiredState) -> bool:
+def install(held: Held, desired: desired_state.DesiredState) -> bool:
     """Install the release of a cluster that has nothing yet.
 
     Nothing is read: the create made the Lease a moment ago, so there is
@@ -68,10 +70,7 @@ def install(held: holding.Held, desired: desired_state.DesiredState) -> bool:
 
 
 def to_release(
-    held: holding.Held,
-    *,
-    changes_only: bool = False,
-    deadline: float | None = None,
+    held: Held, *, changes_only: bool = False, deadline: float | None = None
 ) -> bool:
     """Make the release match the rows.
 
@@ -95,7 +94,7 @@ def to_release(
 
 
 def _to_release(
-    held: holding.Held, changes_only: bool, deadline: float | None
+    held: Held, changes_only: bool, deadline: float | None
 ) -> bool:
     nodegroups = rows.all_groups(held.cluster)
     listed = held.revisions()
@@ -132,7 +131,7 @@ def _to_release(
 
 
 def _applied_keys(
-    held: holding.Held,
+    held: Held,
     rows_now: requested_groups.Rows,
     desired: desired_state.DesiredState,
     requests: desired_state.PendingRequests,
@@ -160,10 +159,10 @@ def _applied_keys(
 
 
 def _guard(
-    held: holding.Held,
+    held: Held,
     planned: desired_state.DesiredState,
     rows_now: requested_groups.Rows,
-    revisions: cluster_release.Revisions,
+    revisions: Revisions,
 ) -> None:
     """Refuse as :func:`template_guard.check` does.
 
@@ -181,7 +180,7 @@ def _guard(
     withheld.pop(scope, None)
 
 
-def uninstall(held: holding.Held) -> None:
+def uninstall(held: Held) -> None:
     """Run ``helm uninstall``, which reads the newest revision.
 
     :raises HelmError: as helm says
@@ -191,7 +190,7 @@ def uninstall(held: holding.Held) -> None:
     _run(held, lambda: helm.uninstall(name, namespace), lambda each: each[-1])
 
 
-def repair(held: holding.Held) -> None:
+def repair(held: Held) -> None:
     """Make live objects equal to the manifest of the newest revision.
 
     :raises OutdatedError: the stored state is older than the release
@@ -207,9 +206,9 @@ def repair(held: holding.Held) -> None:
 
 
 def _upgrade(
-    held: holding.Held,
+    held: Held,
     desired: desired_state.DesiredState,
-    revisions: cluster_release.Revisions,
+    revisions: Revisions,
     counts: Mapping[str, int],
     deadline: float | None,
 ) -> bool:
@@ -276,9 +275,7 @@ def _counts_to_set(
 # Pending revisions
 
 
-def give_up_dead(
-    held: holding.Held, revisions: cluster_release.Revisions
-) -> cluster_release.Revisions:
+def give_up_dead(held: Held, revisions: Revisions) -> Revisions:
     """Mark a pending newest revision as failed if its helm is dead.
 
     :returns: the revisions, read again if one was given up
@@ -303,9 +300,7 @@ def give_up_dead(
     return held.revisions()
 
 
-def _give_up_own(
-    held: holding.Held, before: cluster_release.Revisions
-) -> None:
+def _give_up_own(held: Held, before: Revisions) -> None:
     """Mark the revision as failed that an ended helm has left pending.
 
     If it can't be seen now, :func:`give_up_dead` waits for it.
@@ -318,7 +313,7 @@ def _give_up_own(
 
 
 def _run(
-    held: holding.Held,
+    held: Held,
     helm: Callable[[], float],
     compared: Callable[[Sequence[view.Revision]], view.Revision],
 ) -> tuple[float, bool]:

@@ -28,6 +28,8 @@ from magnum_capi_helm.operations import holding
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+Object = client.Object
+Release = cluster_release.Release
 
 #: helm writes these on every object, and they are in no manifest (helm's
 #: ``pkg/action/validate.go``).
@@ -43,7 +45,7 @@ _GROUPS_AND_ADDONS = (
     kinds.MANIFESTS,
 )
 
-_Manifest: TypeAlias = dict[tuple[kinds.Kind, str], client.Object]
+_Manifest: TypeAlias = dict[tuple[kinds.Kind, str], Object]
 
 
 def miscounted(objects: view.View, rows_now: requested_groups.Rows) -> bool:
@@ -113,9 +115,7 @@ def repair(held: holding.Held, revisions: cluster_release.Revisions) -> None:
         helm_records.mark_repaired(held.management, *held.scope, version)
 
 
-def _compare(
-    release: cluster_release.Release, objects: Iterable[client.Object]
-) -> None:
+def _compare(release: Release, objects: Iterable[Object]) -> None:
     """Make live objects equal to those of a manifest.
 
     :raises ManagementUnserved: their version is not served
@@ -130,7 +130,7 @@ def _compare(
     _remove_strays(release, manifest, live)
 
 
-def _kind(obj: client.Object) -> kinds.Kind | None:
+def _kind(obj: Object) -> kinds.Kind | None:
     """Return the kind of a manifest's object, in the manifest's version.
 
     One that the driver can't convert is optional: an old manifest may have
@@ -144,7 +144,7 @@ def _kind(obj: client.Object) -> kinds.Kind | None:
     return dataclasses.replace(kind, optional=not fixed)
 
 
-def _live(release: cluster_release.Release, manifest: _Manifest) -> _Manifest:
+def _live(release: Release, manifest: _Manifest) -> _Manifest:
     """Return the metadata of live objects of the chart, and of others."""
     kinds_by_name = {kind.name: kind for kind in _GROUPS_AND_ADDONS}
     kinds_by_name |= {kind.name: kind for kind, _ in manifest}
@@ -161,9 +161,7 @@ def _live(release: cluster_release.Release, manifest: _Manifest) -> _Manifest:
     return live
 
 
-def _restore(
-    release: cluster_release.Release, manifest: _Manifest, live: _Manifest
-) -> None:
+def _restore(release: Release, manifest: _Manifest, live: _Manifest) -> None:
     """Create missing objects, and patch the others."""
     # Templates before those that refer to them.
     for kind, name in sorted(
@@ -184,9 +182,7 @@ def _restore(
                 LOG.warning("Made %s %s as in its manifest", kind.name, name)
 
 
-def _made_by_helm(
-    namespace: str, release: str, obj: client.Object
-) -> client.Object:
+def _made_by_helm(namespace: str, release: str, obj: Object) -> Object:
     """Return an object as helm makes it: it goes with the release."""
     metadata = obj["metadata"]
     owner = {_RELEASE_NAME: release, _RELEASE_NAMESPACE: namespace}
@@ -216,7 +212,7 @@ def _refusals_logged(kind: kinds.Kind, name: str) -> Iterator[None]:
 
 
 def _remove_strays(
-    release: cluster_release.Release, manifest: _Manifest, live: _Manifest
+    release: Release, manifest: _Manifest, live: _Manifest
 ) -> None:
     """Remove objects of a failed revision, or that helm could not delete.
 

@@ -130,20 +130,19 @@ def update(operation: Operation, nodegroup: NodeGroup) -> None:
         return
     _refresh_unchanged(nodegroup, saved)
     try:
-        deleting = rows.leaving(saved) or _cluster_is_deleted(operation)
-        if not deleting:
-            operation.check_changeable()
-            operation.check_answering()
-            _store_change(operation, nodegroup, saved)
+        if rows.leaving(saved) or _cluster_is_deleted(operation):
+            # A refusal would save UPDATE_FAILED for a group that is deleted.
+            _restore(nodegroup, saved)
+            status = rows.Status.DELETE_IN_PROGRESS
+            status_writer.save_group(nodegroup, status)
+            return
+        operation.check_changeable()
+        operation.check_answering()
+        _store_change(operation, nodegroup, saved)
     except errors.CapiHelmError:
         # After a refusal Magnum saves the object: let it save the old fields.
         _restore(nodegroup, saved)
         raise
-    if deleting:
-        # A refusal would save UPDATE_FAILED for a group that is deleted.
-        _restore(nodegroup, saved)
-        status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
-        return
     operation.start_update(nodegroup)
     operation.run(_apply, _CHANGE)
 

@@ -173,7 +173,7 @@ def read(release: Release, *, ends_upgrade: bool = False) -> Current:
         )
     desired = stored.desired_for(row, rows_now, revisions)
     installed = template_guard.check_current(release, desired, revisions)
-    installed = installed or _deployed(release, revisions)
+    installed = installed or release.deployed(revisions)
     named = rows_now.known_as(values.group_names(desired.values))
     live = release.runtime.snapshots.read(release.scope).decode()
     owned = live.autoscaled()
@@ -188,18 +188,6 @@ def read(release: Release, *, ends_upgrade: bool = False) -> Current:
     return Current(
         release, existing, named, desired, autoscaled, installed, stored, live
     )
-
-
-def _deployed(
-    release: Release, revisions: cluster_release.Revisions
-) -> RevisionContent:
-    before = release.deployed(revisions)
-    if before is None:
-        raise errors.NotSupported(
-            f"release {release.release} was never deployed: there is nothing "
-            "to compare with"
-        )
-    return before
 
 
 def with_other_values(
@@ -240,7 +228,7 @@ def compare(
     :raises NotSupported: no revision was deployed
     :raises HelmError: the chart does not accept the values
     """
-    before = _deployed(release, release.revisions())
+    before = release.deployed(release.revisions())
     after = release.render(desired)
     return template_guard.Comparison(release.release, before, after)
 

@@ -358,14 +358,18 @@ class Release:
 
     def deployed(
         self, revisions: Sequence[view.Revision]
-    ) -> helm_records.RevisionContent | None:
-        """Return the content of :func:`last_deployed`; None: no revisions.
+    ) -> helm_records.RevisionContent:
+        """Return the content of :func:`last_deployed`.
 
+        :raises NotSupported: there are no revisions
         :raises Conflict: its record was deleted meanwhile
         :raises HelmError: its record can't be read
         """
         if not revisions:
-            return None
+            raise errors.NotSupported(
+                f"release {self.release} was never deployed: there is nothing "
+                "to compare with"
+            )
         version = last_deployed(revisions).version
         record = self.record(version)
         if record is None:
@@ -452,9 +456,9 @@ class Release:
         """Return the desired state of a release that has none stored."""
         if revisions is None:
             revisions = self.revisions()
-        record = self.deployed(revisions)
-        if record is None:
+        if not revisions:
             return None
+        record = self.deployed(revisions)
         chart = dataclasses.replace(
             requested_labels.configured_chart(), version=record.chart_version
         )

@@ -191,7 +191,7 @@ def check_current(
     :returns: the revision to compare with; None: there are no machines
     :raises OutdatedError: it is
     """
-    before = release.deployed(revisions)
+    before = release.deployed(revisions) if revisions else None
     name = release.release
     control_plane = release.get(kinds.CONTROL_PLANE, names.control_plane(name))
     if control_plane is None and (before is None or before.status == "failed"):

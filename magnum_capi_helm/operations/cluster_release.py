@@ -58,12 +58,6 @@ _CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
 class InterruptedCreateError(errors.CapiHelmError):
     """Only the user can finish this create: it has no credential."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the conductor stopped before the cluster's credential was made: "
-            "delete the cluster and create it again"
-        )
-
 
 class ReleaseGoneError(errors.CapiHelmError):
     """The helm release of a cluster that was complete is not there."""
@@ -108,7 +102,10 @@ class StoredState:
             release
         """
         if self.desired is None:
-            raise InterruptedCreateError
+            raise InterruptedCreateError(
+                "the conductor stopped before the cluster's credential was "
+                "made: delete the cluster and create it again"
+            )
         return self.desired
 
     def desired_for(

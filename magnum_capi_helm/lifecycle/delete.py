@@ -71,9 +71,6 @@ _JANITORS_POLICY = "janitor.capi.stackhpc.com/volumes-policy"
 #: Where no object is known to be left, since a service does not answer.
 _UNKNOWN = "cleanup of the project is not done"
 
-AUTO = "auto"
-NOBODY = "none"
-
 
 def begin(context: Any, cluster: rows.Cluster) -> None:
     """Save that a cluster is deleted, and start with it.
@@ -356,8 +353,8 @@ def _clean(operation: Operation) -> tuple[str, str]:
 def _is_driver_responsible(operation: Operation) -> bool:
     """Return whether the driver cleans up, and not the janitor."""
     chosen = conf.CONF.capi_helm.cleanup
-    if chosen != AUTO:
-        return bool(chosen != NOBODY)
+    if chosen != "auto":
+        return bool(chosen != "none")
     provider = operation.get(kinds.OPENSTACK_CLUSTER)
     return not infrastructure.has_janitor(provider)
 

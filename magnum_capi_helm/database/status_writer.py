@@ -2,12 +2,11 @@
 
 """Write status, reasons, addresses and versions into Magnum's rows.
 
-Only fields that changed are saved, and a row without any is not touched. Four
+Only fields that changed are saved, and a row without any is not touched. Three
 functions write that an operation goes on:
 
 * ``save_updating``: UPDATE_IN_PROGRESS; a deletion, or an operation that is in
   progress already, keeps its status
-* ``await_polls``: the same on the row as it is now
 * ``save_in_progress``: IN_PROGRESS of the row's own action, after an outcome
 * ``save_deleting``: DELETE_IN_PROGRESS, over any status
 """
@@ -191,17 +190,6 @@ def save_in_progress(cluster: rows.Cluster) -> None:
     """Write that the operation goes on after all."""
     _set_outcome(cluster, "IN_PROGRESS", cluster.status_reason)
     _save(cluster)
-
-
-def await_polls(context: Any, cluster: rows.Cluster) -> None:
-    """Let the polls look at the cluster, after a group's row was saved.
-
-    A poll that read the rows before may have written COMPLETE since Magnum's
-    handler wrote UPDATE_IN_PROGRESS.
-    """
-    row = rows.fresh(context, cluster)
-    if row is not None:
-        save_updating(row)
 
 
 @call.without_lease("it ends nothing")

@@ -150,7 +150,9 @@ class Operation(cluster_release.Release):
         """
         if nodegroup is not None:
             status_writer.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
-        status_writer.await_polls(self.context, self.cluster)
+        # A poll that read the rows before may have written COMPLETE since.
+        if row := rows.fresh(self.context, self.cluster):
+            status_writer.save_updating(row)
 
     # Accepted work
 

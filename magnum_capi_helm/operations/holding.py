@@ -251,15 +251,12 @@ class Held(cluster_release.Release):
         nodegroups: list[rows.NodeGroup],
         reason: str,
         verdict: cluster_status.Verdict | None = None,
-    ) -> bool:
-        """Write that the operation failed.
-
-        :returns: False: a deletion came meanwhile, and goes on
-        """
+    ) -> None:
+        """Write that the operation failed; a deletion goes on."""
         status_writer.save_failed(self.row, nodegroups, reason, verdict)
-        ended, row = self._confirm_end(), self.row
+        self._confirm_end()
+        row = self.row
         LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
-        return ended
 
     def _confirm_end(self) -> bool:
         """Look once more for a deletion, after a final status was written.

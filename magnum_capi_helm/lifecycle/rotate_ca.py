@@ -22,7 +22,7 @@ In the phase trust an operator can take a rotation back (``rollback.py``).
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import dataclasses
 import time
 from typing import Any
@@ -165,7 +165,7 @@ def _make_certificates(held: Held, rotation: Rotation) -> Rotation:
     if old in rotation.certificates:
         # Made before; the conductor may have died before it saved the row.
         shown = certificates.find(context, row, rotation.certificates, both)
-        _show_authority(held, shown or old)
+        _save_references(held, {"ca_cert_ref": shown or old})
         return rotation
     try:
         for ref, text in ((old, both), (new, pem)):
@@ -181,13 +181,14 @@ def _make_certificates(held: Held, rotation: Rotation) -> Rotation:
         if not isinstance(error, errors.ManagementUnreachable):
             certificates.delete(context, row, made)
         raise
-    _show_authority(held, made[0])
+    _save_references(held, {"ca_cert_ref": made[0]})
     return rotation
 
 
-def _show_authority(held: Held, reference: str) -> None:
-    """Let Magnum show a CA certificate: its row gets the reference."""
-    held.row.ca_cert_ref = reference
+def _save_references(held: Held, references: Mapping[str, str]) -> None:
+    """Let Magnum show other certificates: its row gets their references."""
+    for field, reference in references.items():
+        setattr(held.row, field, reference)
     rows.save(held.row)
     certificates.forget_client_files(held.context, held.row)
 
@@ -298,11 +299,7 @@ def _use_new_ca(held: Held, rotation: Rotation) -> None:
     All API servers accept both by now. The kubeconfig is deleted in the phase
     drop as well: Cluster API may have read the CA from its cache.
     """
-    row = held.row
-    for field, ref in rotation.references.items():
-        setattr(row, field, ref)
-    rows.save(row)
-    certificates.forget_client_files(held.context, row)
+    _save_references(held, rotation.references)
     held.delete(kinds.SECRET, names.kubeconfig(held.release))
 
 
@@ -366,4 +363,4 @@ def take_back(
         name = names.certificate(held.release, purpose)
         data = {"tls.crt": encoding.encode(old)}
         held.patch(kinds.SECRET, name, {"data": data})
-    _show_authority(held, old_ca or row.ca_cert_ref)
+    _save_references(held, {"ca_cert_ref": old_ca or row.ca_cert_ref})

@@ -21,6 +21,7 @@ import functools
 import time
 from typing import Any
 
+from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
@@ -76,9 +77,15 @@ class Current:
         return self.release.cluster
 
     @functools.cached_property
-    def openstack_cluster(self) -> Any:
-        """The live OpenStackCluster, or None."""
+    def _openstack_cluster(self) -> cluster_release.Object | None:
         return self.release.get(kinds.OPENSTACK_CLUSTER)
+
+    def keep_fields(
+        self, new: paths.Values, chart: cluster_spec.Chart
+    ) -> paths.Values:
+        """Return new values with what a living cluster can't change."""
+        old, live = self.desired.values, self._openstack_cluster
+        return upgrade_rules.keep_fields(new, old, chart.version, live)
 
     @property
     def items(self) -> dict[str, paths.Values]:

@@ -219,9 +219,7 @@ def _desired(
         _check_chart(current, chart)
         new = operator_files.mirrored(current.release.runtime, chart, new)
     if (chart, new) != (before.chart, before.values):
-        new = upgrade_rules.keep_fields(
-            new, before.values, chart.version, current.openstack_cluster
-        )
+        new = current.keep_fields(new, chart)
     same = (chart, new, changed.labels) == (
         before.chart,
         before.values,
@@ -277,12 +275,8 @@ def relabelled(
         upgrade_plan.build_values(current, new, cloud, names),
         [path for each in changing for path in each.becomes],
     )
-    result = upgrade_rules.keep_fields(
-        ca_rotation.consistent(patched),
-        before.values,
-        before.chart.version,
-        current.openstack_cluster,
-    )
+    patched = ca_rotation.consistent(patched)
+    result = current.keep_fields(patched, before.chart)
     groups = current.without_autoscaler(result)
     moves = desired_state.Moves(current.row.cluster_template_id, groups)
     return dataclasses.replace(

@@ -146,10 +146,7 @@ class Upgrade:
         new = operator_files.complete(
             self.current.release.runtime, self.cluster, self.built
         )
-        live = self.current.openstack_cluster
-        return upgrade_rules.keep_fields(
-            new, old, self.cluster.chart.version, live
-        )
+        return self.current.keep_fields(new, self.cluster.chart)
 
     def _node_groups(self, new: paths.Values) -> list[paths.Values]:
         """Return the items in their old order, with the remade groups."""
@@ -217,9 +214,7 @@ class Upgrade:
             )
             if hop.chart != now.chart:
                 new = operator_files.mirrored(rt, hop.chart, new)
-                new = upgrade_rules.keep_fields(
-                    new, old, hop.chart.version, current.openstack_cluster
-                )
+                new = current.keep_fields(new, hop.chart)
             new = values.upgraded(new, old)
             then = dataclasses.replace(draft, chart=hop.chart, values=new)
             step = current.compare(then, before)

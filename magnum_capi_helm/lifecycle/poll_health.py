@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from magnum.conductor import monitors
 from oslo_log import log
 
 from magnum_capi_helm import delivery
@@ -30,6 +31,7 @@ from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import poll_status
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.operations import cluster_release
@@ -43,6 +45,41 @@ LOG = log.getLogger(__name__)
 
 #: The autoscaler may stop without a change of any object that a poll reads.
 _AUTOSCALER_SECONDS = 300.0
+
+
+class Monitor(monitors.MonitorBase):  # type: ignore[misc]
+    """One health poll: the only one that Magnum makes for every cluster.
+
+    It reports health, keeps addresses up to date, and ends a ``*_FAILED`` that
+    Cluster API has overcome, which no status poll would notice.
+    """
+
+    def __init__(self, context: Any, cluster: Any) -> None:
+        super().__init__(context, cluster)
+        self.data: dict[str, Any] = {}
+
+    @property
+    def metrics_spec(self) -> dict[str, Any]:
+        """Return nothing: Magnum asks no driver for metrics any more."""
+        return {}
+
+    def pull_data(self) -> None:
+        """Do nothing; Magnum's base class requires the method."""
+
+    def poll_health_status(self) -> None:
+        """Fill ``data`` with the health that Magnum saves."""
+        cluster = self.cluster
+        if not cluster.stack_id:
+            return
+        with call.acting(call.Actor("health poll")):
+            result = poll(self.context, cluster)
+        before = (cluster.health_status, cluster.health_status_reason)
+        # Without data Magnum does not ask its database to write nothing.
+        if before != (result.status, result.reason):
+            self.data = {
+                "health_status": result.status,
+                "health_status_reason": result.reason,
+            }
 
 
 def poll(context: Any, cluster: rows.Cluster) -> health.Health:

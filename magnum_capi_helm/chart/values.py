@@ -122,6 +122,11 @@ def stamped(values: paths.Values, fingerprint: str) -> paths.Values:
     return _annotated(values, annotation, fingerprint)
 
 
+def stamp(values: paths.Values) -> str:
+    """Return the fingerprint in the values, or ""."""
+    return _annotation(values, requested_groups.FINGERPRINT_ANNOTATION)
+
+
 def is_hibernated(values: Mapping[str, Any]) -> bool:
     """Return whether the workers of a cluster are away."""
     return bool(_annotation(values, requested_groups.HIBERNATED_ANNOTATION))

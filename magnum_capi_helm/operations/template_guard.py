@@ -253,8 +253,14 @@ def _valid(
     :param before: the revision that helm compares with
     """
     permission = desired.may_replace
-    is_valid = permission and permission.revision == before.version
-    return permission if is_valid else None
+    if permission is not None:
+        return permission if permission.revision == before.version else None
+    if values.stamp(before.values) and (
+        values.generation(desired.values) > values.generation(before.values)
+    ):
+        # Accepted by an older version of the driver, which names no groups.
+        return desired_state.Permission(before.version, None, back=True)
+    return None
 
 
 def _refusal(

@@ -88,7 +88,7 @@ class WholeTest(upgrading.UpgradeTestCase):
             asked,
         )
         told = collections.Counter(statements)
-        self.assertEqual({"BEGIN": 20, "SELECT": 20, "UPDATE": 5}, told)
+        self.assertEqual({"BEGIN": 19, "SELECT": 19, "UPDATE": 5}, told)
 
     def test_a_poll_that_has_the_lease_is_waited_for(self) -> None:
         runtime.get().lease_wait = 60.0

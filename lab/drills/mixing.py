@@ -9,11 +9,10 @@ import os
 import signal
 from typing import Any, NamedTuple
 
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import paths
-from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import view
 
 OLD, OURS = "1.4.0", "this driver"
@@ -56,10 +55,8 @@ class Witness:
             release, version = labels["name"], int(labels["version"])
             known = self.writers.setdefault(release, {})
             if version not in known:
-                stored = helm_records.opened(each).values
-                notes = stored.get(paths.ANNOTATIONS) or {}
-                is_ours = requested_groups.FINGERPRINT_ANNOTATION in notes
-                known[version] = OURS if is_ours else OLD
+                stamp = values.stamp(helm_records.opened(each).values)
+                known[version] = OURS if stamp else OLD
         self.now = {}
         for each in self._ours(kinds.MACHINE, view.CLUSTER_NAME_LABEL):
             if not view.deleting(each):

@@ -335,7 +335,6 @@ class ExpiryTest(LeaseTestCase):
 
 _WITHOUT_LEASE = """\
 database/status_writer.py: all polls write what they read
-database/status_writer.py: all polls write what they read
 database/status_writer.py: nothing was begun
 database/status_writer.py: a deletion waits for no operation
 database/status_writer.py: a deletion waits for no operation

@@ -53,7 +53,7 @@ def check_configuration(_: runtime.Runtime) -> str:
 
     :raises NotConfigured: there is none, or an option has an invalid value
     """
-    # Files named by options can't be read while an option is no number.
+    # What reads the files would raise if an option had a wrong type.
     problems = list(wrong_options()) or list(_refusals())
     problems += conf.unknown_options()
     files = conf.files()

@@ -234,7 +234,7 @@ def _tls(
     version = TOPIC.choice(
         f"{component}_tls_min_version",
         ("1.2", "1.3"),
-        # Without a full stop.
+        # Not "1.2 or 1.3": a full stop follows it in the message.
         allowed="one of two versions of TLS",
         details="they are 1.2 and 1.3",
         help=f"Minimum TLS version of {text}. Default: as in Kubernetes, 1.2.",

@@ -532,7 +532,10 @@ class Reader:
     def _list(
         self, query: Query, scopes: Collection[Scope], *, cached: bool = True
     ) -> Mapping[Scope, Items]:
-        """List the objects of some releases, and perhaps of others."""
+        """List the objects of some releases.
+
+        If they are too many for a selector, list those of all releases.
+        """
         namespaces = {namespace for namespace, _ in scopes}
         namespace = namespaces.pop() if len(namespaces) == 1 else None
         releases = sorted({release for _, release in scopes})

@@ -129,7 +129,8 @@ def _save_error(
     if operation is not None:
         _limit_errors(operation, error)
     shown = not error.retriable or isinstance(error, _SHOWN)
-    # A single one that is away is away for all: nothing is written.
+    # If the only management cluster does not answer, all clusters would get
+    # the same reason: nothing is written.
     if isinstance(error, errors.ManagementUnreachable):
         shown = len(runtimes.configured()) > 1
     if shown:

@@ -321,7 +321,7 @@ def end_annotation(rotation: Rotation) -> dict[str, str]:
 def discard(context: Any, row: rows.Cluster, rotation: Rotation) -> None:
     """Delete certificates of a rotation that Magnum's row does not have.
 
-    With the cluster, Magnum and the rest of the deletion delete those.
+    When the cluster is deleted, others delete the certificates of the row.
     """
     refs = {*rotation.certificates, *rotation.references.values()}
     refs -= {getattr(row, each) for each in certificates.REFERENCES}

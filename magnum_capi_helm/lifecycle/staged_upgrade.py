@@ -123,7 +123,10 @@ def _check_kept_groups(
 def _route(
     current: Current, cluster: cluster_spec.Cluster, old: str, new: str
 ) -> list[tuple[bool, int]]:
-    """Return the steps by minor version; an unknown one is the new one's."""
+    """Return the steps: whether workers change, and the minor version.
+
+    A version that is no number counts as the new version.
+    """
     target = versions.number(new)
     minor = target[1] if target else 0
     before = versions.number(old) or (0, minor, 0)

@@ -35,9 +35,10 @@ _TIMEOUT = 5.0
 def runtime_of(cluster: rows.Cluster) -> runtime.Runtime:
     """Return the runtime of a cluster's management cluster, for a poll.
 
-    A management cluster that does not answer is named by the record; the
-    error comes when it is used. If the record names one whose identity is
-    known, no request is made; for some minutes it is not even read.
+    Magnum's rows record the identity of the management cluster. If that
+    identity is known, no request is sent, and for some minutes the rows are
+    not read again. A management cluster that does not answer raises an error
+    only when it is used.
 
     :raises ElsewhereError: it is not known
     """

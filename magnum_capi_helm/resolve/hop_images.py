@@ -106,7 +106,10 @@ class Search:
     def _newest_first(
         self, images: Iterable[cluster_spec.Image]
     ) -> list[cluster_spec.Image]:
-        """Sort the images that fit; a pre-release is for those who name it."""
+        """Return the images that fit, without pre-releases.
+
+        A user who wants a pre-release names it in the label.
+        """
         fitting = [e for e in images if self._fits(e)]
         released = [e for e in fitting if "-" not in e.kube_version]
         return sorted(released, key=_number, reverse=True)

@@ -57,6 +57,33 @@ class Row(Protocol):
     def obj_reset_changes(self, fields: Collection[str]) -> None: ...
 
 
+class Template(Protocol):
+    """The row of a cluster template, which the driver reads alone."""
+
+    uuid: str
+    name: str
+    labels: dict[str, str] | None
+    coe: str
+    server_type: str
+    cluster_distro: str
+    driver: str | None
+    image_id: str
+    flavor_id: str | None
+    master_flavor_id: str | None
+    keypair_id: str | None
+    network_driver: str | None
+    external_network_id: str | None
+    fixed_network: str | None
+    fixed_subnet: str | None
+    dns_nameserver: str | None
+    apiserver_port: int | None
+    http_proxy: str | None
+    https_proxy: str | None
+    no_proxy: str | None
+    insecure_registry: str | None
+    tls_disabled: bool | None
+
+
 class Cluster(Row, Protocol):
     """Of a cluster.
 
@@ -67,7 +94,7 @@ class Cluster(Row, Protocol):
     created_at: datetime.datetime | None
     user_id: str
     project_id: str
-    cluster_template: Any
+    cluster_template: Template
     cluster_template_id: str
     keypair: str
     create_timeout: int | None
@@ -95,7 +122,7 @@ class NodeGroup(Row, Protocol):
     is_default: bool
     image_id: str
     node_count: int
-    min_node_count: int
+    min_node_count: int | None
     max_node_count: int | None
     version: str | None
 

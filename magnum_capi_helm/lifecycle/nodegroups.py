@@ -21,6 +21,7 @@ bounds, node labels and node taints; OpenStack is not asked.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
@@ -279,14 +280,16 @@ def remove_deleted(
     return frozenset(gone)
 
 
-def _remove_server_groups(held: holding.Held, groups: Any) -> None:
+def _remove_server_groups(
+    held: holding.Held, deleted: Iterable[requested_groups.Group]
+) -> None:
     """Remove the server groups of nodegroups without machines.
 
     If Nova refuses, the row is deleted all the same: the Secret still names
     the server group, and the deletion of the cluster removes it.
     """
     chart_names = [
-        names.node_group(each.name, held.release) for each in groups
+        names.node_group(each.name, held.release) for each in deleted
     ]
     text = "Server groups of %s are left: %s"
     with magnum_errors.logged(LOG, text, held.release, errors.CloudError):
@@ -360,7 +363,10 @@ def _server_group(
 
 
 def _change(
-    cluster: rows.Cluster, new: Any, old: Any, stored: StoredState
+    cluster: rows.Cluster,
+    new: NodeGroup,
+    old: NodeGroup,
+    stored: StoredState,
 ) -> paths.Values:
     """Return the keys of a group's item that change; None removes a key.
 

@@ -14,7 +14,6 @@ import dataclasses
 import functools
 import math
 import time
-from typing import Any
 
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import credential_secret
@@ -56,7 +55,7 @@ class ObservedState(cluster_release.Observed):
     stored: cluster_release.StoredState | None = None
 
     @property
-    def row(self) -> Any:
+    def row(self) -> rows.Cluster:
         """Magnum's row of the cluster."""
         return self.release.cluster
 

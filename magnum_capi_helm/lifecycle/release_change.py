@@ -42,6 +42,7 @@ from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import view
 
 DesiredState = desired_state.DesiredState
+Cluster = rows.Cluster
 Release = cluster_release.Release
 RevisionContent = helm_records.RevisionContent
 
@@ -72,7 +73,7 @@ class Current:
     view: view.View
 
     @property
-    def row(self) -> Any:
+    def row(self) -> Cluster:
         """Magnum's row of the cluster."""
         return self.release.cluster
 

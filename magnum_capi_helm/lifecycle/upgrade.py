@@ -22,7 +22,6 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import time
-from typing import Any
 
 from oslo_log import log
 
@@ -61,7 +60,7 @@ _PATIENCE = 30.0
 
 def upgrade(
     operation: cluster_operation.Operation,
-    template: Any,
+    template: rows.Template,
     batch: int | None,
     nodegroup: rows.NodeGroup,
 ) -> None:
@@ -137,7 +136,10 @@ def _check_idle(held: Held) -> None:
 
 
 def _plan(
-    held: Held, template: Any, batch: int | None, nodegroup: rows.NodeGroup
+    held: Held,
+    template: rows.Template,
+    batch: int | None,
+    nodegroup: rows.NodeGroup,
 ) -> Upgrade:
     current = release_change.read(held)
     if values.is_hibernated(current.desired.values):

@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping
 import copy
 import dataclasses
 import types
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
@@ -48,6 +48,7 @@ from magnum_capi_helm.resolve import requested_labels
 Current = release_change.Current
 DesiredState = desired_state.DesiredState
 Moves = desired_state.Moves
+RowT = TypeVar("RowT", bound=rows.Row)
 
 _MASTER = "master"
 
@@ -244,7 +245,7 @@ class Upgrade:
 
 def plan_cluster(
     current: Current,
-    template: Any,
+    template: rows.Template,
     cloud: catalogue.Cloud,
     batch: int | None = None,
     *,
@@ -391,7 +392,7 @@ def _with_lasting_names(
 
 
 def _change_template(
-    current: Current, template: Any, alone: bool
+    current: Current, template: rows.Template, alone: bool
 ) -> RowChange:
     """Change the default groups, and those with the old template's image.
 
@@ -431,15 +432,22 @@ def _change_template(
     return _row_change(current, template, changes)
 
 
-def _flavor(nodegroup: rows.NodeGroup, old: Any, new: Any) -> Any:
+def _flavor(
+    nodegroup: rows.NodeGroup, old: rows.Template, new: rows.Template
+) -> str | None:
     """Return the new template's flavor, unless the group has its own."""
-    field = "master_flavor_id" if nodegroup.role == _MASTER else "flavor_id"
-    inherited = nodegroup.flavor_id in (None, getattr(old, field))
-    return getattr(new, field) if inherited else nodegroup.flavor_id
+    before, after = (
+        each.master_flavor_id if nodegroup.role == _MASTER else each.flavor_id
+        for each in (old, new)
+    )
+    inherited = nodegroup.flavor_id in (None, before)
+    return after if inherited else nodegroup.flavor_id
 
 
 def _row_change(
-    current: Current, template: Any, changes: Mapping[str, Mapping[str, Any]]
+    current: Current,
+    template: rows.Template,
+    changes: Mapping[str, Mapping[str, Any]],
 ) -> RowChange:
     cluster, labels = current.row, current.desired.labels
     if labels is None:
@@ -468,7 +476,7 @@ def _row_change(
 
 def _changed_group(
     current: Current, nodegroup: rows.NodeGroup, change: Mapping[str, Any]
-) -> Any:
+) -> rows.NodeGroup:
     cluster, count = current.row, nodegroup.node_count
     row = _copied(
         nodegroup,
@@ -482,9 +490,10 @@ def _changed_group(
     return row
 
 
-def _copied(row: rows.Row, **fields: Any) -> Any:
+def _copied(row: RowT, **fields: Any) -> RowT:
     """Return a copy of a row with other fields, which can't be saved."""
-    return types.SimpleNamespace(**{**row.as_dict(), **fields})
+    copy = types.SimpleNamespace(**{**row.as_dict(), **fields})
+    return cast("RowT", copy)
 
 
 def fingerprint(rows: requested_groups.Rows, moves: Moves) -> str:

@@ -271,7 +271,7 @@ def refresh(
     rt, scope = operation.runtime, operation.scope
     with operation.lock(wait=rt.command_lease_wait) as held:
         held.check_living()
-        changes, patch = plan_refresh(rt, held.row, access, keep_old)
+        changes, patch = plan_refresh(rt, held.cluster, access, keep_old)
         if not changes:
             return
         name = names.credentials(scope[1])

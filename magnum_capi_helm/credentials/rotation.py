@@ -81,7 +81,7 @@ def rotate(
     plan = check(operation)
     rt, cluster = operation.runtime, operation.cluster
     with operation.lock(wait=rt.lease_wait) as held:
-        if held.row is None:
+        if held.gone:
             raise errors.NotSupported("the cluster is deleted")
         deleting = held.deleting
         if deleting and not allow_deleting:
@@ -90,7 +90,7 @@ def rotate(
             cloud = catalogue.Cloud(plan.owner.session)
             cloud.import_keypair(plan.keypair)
             operation.patch_stored(keypair.to_secret(plan.keypair))
-        cloud_secret.create(operation, held.row, plan.owner, plan.access)
+        cloud_secret.create(operation, held.cluster, plan.owner, plan.access)
         row = _save(held, plan.owner, deleting=deleting)
     rt.credential_checks.set_due(operation.scope, 0.0)
     status_writer.copy_outcome(row, cluster)
@@ -129,15 +129,15 @@ def _save(
     owner: application_credential.Owner,
     *,
     deleting: bool,
-) -> Any:
+) -> rows.Cluster:
     """Save the new owner and the status; return the row.
 
     The row is read once more: a request may have come while Keystone worked.
     A running or failed operation keeps its status. A deletion starts again,
     with its whole timeout.
     """
-    before = held.row
-    row = held.reread() or before
+    held.reread()
+    row = held.cluster
     row.user_id = owner.user_id
     if deleting:
         held.runtime.leases.mark_deleted(*held.scope)

@@ -152,7 +152,7 @@ def _claim(held: holding.Held, plan: _Plan) -> bool:
     management cluster.
     """
     cluster, release = held.caller_row, held.release
-    if held.deleting or rows.failed(held.row.status):
+    if held.deleting or rows.failed(held.cluster.status):
         LOG.info("cluster %s was given up before it was made", cluster.uuid)
         held.hold.orphaned = True
         return False

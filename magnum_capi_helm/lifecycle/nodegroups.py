@@ -246,7 +246,7 @@ def _apply(operation: Operation) -> None:
             return
         # Nothing had to change, so a leaving group may have no objects. Polls
         # remove the rows of the others.
-        if rows.read(held.row)[0].leaving:
+        if rows.read(held.cluster)[0].leaving:
             remove_deleted(held, held.observe())
 
 

@@ -115,7 +115,7 @@ def advance(held: Held, state: ObservedState) -> bool:
     plan = state.stored and state.stored.plan
     if not plan:
         return False
-    kind, uuid = KINDS[type(plan)], held.row.uuid
+    kind, uuid = KINDS[type(plan)], held.cluster.uuid
     if _has_ended(held, plan):
         text = "cluster %s: a stored %s has ended before, and is dropped"
         LOG.warning(text, uuid, plan.NAME)
@@ -172,7 +172,7 @@ def _begin(held: Held, kind: Kind, plan: Plan, objects: view.View) -> None:
     machines = tuple(map(_uid, _machines_of(live, plan)))
     plan = dataclasses.replace(plan, machines=machines)
     held.patch_stored(plan.to_secret())
-    LOG.info("cluster %s: %s", held.row.uuid, plan.text)
+    LOG.info("cluster %s: %s", held.cluster.uuid, plan.text)
 
 
 def _show_or_fail(
@@ -187,7 +187,7 @@ def _show_or_fail(
     age = held.runtime.ages.age(held.scope, "plan", progress)
     if observed_state.seconds_left(held, time.time() - age) >= 0:
         show(held, plan, state.view)
-    elif rows.in_progress(held.row.status):
+    elif rows.in_progress(held.cluster.status):
         shown = ", ".join(map(view.name_of, left[:3]))
         reason = plan.failed(f"still to be replaced: {shown}")
         reason = f"{observed_state.LATE}{reason}"
@@ -200,8 +200,8 @@ def show(held: Held, plan: Plan, objects: view.View | None = None) -> None:
     if objects is None or _step_of(objects) != text:
         awaited = "control-plane" if plan.ends_early else None
         _annotate(held, {_STEP: text, observed_state.AWAITED: awaited})
-    held.row.status_reason = text
-    status_writer.save_in_progress(held.row)
+    held.cluster.status_reason = text
+    status_writer.save_in_progress(held.cluster)
 
 
 def show_begun(held: Held, state: ObservedState) -> None:
@@ -248,7 +248,7 @@ def _forget(held: Held, plan: Plan) -> None:
         held.store(desired, {plan.KEY: None})
     else:
         held.patch_stored({plan.KEY: None})
-    KINDS[type(plan)].discard(held.context, held.row, plan)
+    KINDS[type(plan)].discard(held.context, held.cluster, plan)
 
 
 def discard(operation: cluster_operation.Operation) -> None:
@@ -294,13 +294,13 @@ def take_back(held: Held, desired: desired_state.DesiredState) -> None:
         _keep_machines(held, plan)
         again = dataclasses.replace(plan, step=0, machines=None)
         version = held.patch_stored(again.to_secret(), desired.version)
-        held.row.status_reason = None
+        held.cluster.status_reason = None
         accepted = dataclasses.replace(desired, version=version)
         release_change.accept(held, accepted)
 
     rotate_ca.take_back(held, plan, accept)
     _end(held, plan)
-    LOG.info("cluster %s: %s is taken back", held.row.uuid, plan.NAME)
+    LOG.info("cluster %s: %s is taken back", held.cluster.uuid, plan.NAME)
 
 
 def _going_on(release: Release) -> Plan | None:

@@ -150,8 +150,8 @@ def _limit_errors(operation: Operation, error: errors.CapiHelmError) -> None:
             return
         reason = f"{observed_state.LATE}{errors.for_users(error)}"
         with operation.lock() as held:
-            if not held.deleting and rows.in_progress(held.row.status):
-                held.save_failed(rows.all_groups(held.row), reason)
+            if not held.deleting and rows.in_progress(held.cluster.status):
+                held.save_failed(rows.all_groups(held.cluster), reason)
             status_writer.copy_outcome(held.cluster, operation.cluster)
 
 
@@ -278,8 +278,9 @@ def reconcile_under_lease(operation: Operation) -> None:
 
 
 def _reconcile_held(held: holding.Held) -> None:
-    row = held.row
-    facts = decision.Facts(row.status if row else "", deleting=held.deleting)
+    row = held.cluster
+    status = "" if held.gone else row.status
+    facts = decision.Facts(status, deleting=held.deleting)
     match decision.decide(facts):
         case State.GONE:
             return

@@ -288,7 +288,7 @@ def accept(
     :param plan: with the steps that follow; an upgrade's steps of before end
     :raises CapiHelmError: it could not be stored, or that is unknown
     """
-    row, status = held.row, held.row.status
+    row, status = held.cluster, held.cluster.status
     status_writer.save_updating(row)
     try:
         held.store(

@@ -138,7 +138,7 @@ def apply(operation: cluster_operation.Operation, order: Order) -> str:
         held.settle()
         planned = plan(held, order)
         if planned.going_on:
-            raise _not_complete(held.row)
+            raise _not_complete(held.cluster)
         if planned.desired is None or planned.comparison is None:
             return ""
         objects = planned.comparison.objects

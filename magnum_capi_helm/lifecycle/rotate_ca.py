@@ -92,7 +92,7 @@ def rotate(operation: cluster_operation.Operation) -> None:
             _check_machines(held, current)
             rotation = _new_rotation(held, cluster)
             # Before the rest: polls complete it again if there is no more.
-            status_writer.save_updating(held.row)
+            status_writer.save_updating(held.cluster)
             _store(held, rotation)
             stored = True
             text = "CA rotation of cluster %s goes on with the polls: %s"
@@ -146,7 +146,7 @@ def _store(held: Held, rotation: Rotation) -> None:
         except errors.CapiHelmError:
             raise _MayBeStoredError(str(error)) from error
         raise
-    LOG.info("cluster %s: %s", held.row.uuid, rotation.text)
+    LOG.info("cluster %s: %s", held.cluster.uuid, rotation.text)
 
 
 def _make_certificates(held: Held, rotation: Rotation) -> Rotation:
@@ -158,7 +158,7 @@ def _make_certificates(held: Held, rotation: Rotation) -> Rotation:
     :returns: the rotation with references to them; the same if it has them
     :raises CapiHelmError: not now; the next poll tries again
     """
-    context, row = held.context, held.row
+    context, row = held.context, held.cluster
     old, new = row.ca_cert_ref, rotation.references["ca_cert_ref"]
     pem, made = rotation.new["ca"][0], []
     both = ca_rotation.bundle(rotation.old["ca"], pem)
@@ -188,9 +188,9 @@ def _make_certificates(held: Held, rotation: Rotation) -> Rotation:
 def _save_references(held: Held, references: Mapping[str, str]) -> None:
     """Let Magnum show other certificates: its row gets their references."""
     for field, reference in references.items():
-        setattr(held.row, field, reference)
-    rows.save(held.row)
-    certificates.forget_client_files(held.context, held.row)
+        setattr(held.cluster, field, reference)
+    rows.save(held.cluster)
+    certificates.forget_client_files(held.context, held.cluster)
 
 
 def _new_rotation(held: Held, cluster: rows.Cluster) -> Rotation:
@@ -200,7 +200,7 @@ def _new_rotation(held: Held, cluster: rows.Cluster) -> Rotation:
         are as old as those of the last rotation
     :raises CloudError: Magnum's certificate store does not answer
     """
-    context, row = held.context, held.row
+    context, row = held.context, held.cluster
     old = {each: _trusted(held, each) for each in _PURPOSES}
     authorities = certificates.fetch(context, cluster)
     del authorities["etcd"]
@@ -350,7 +350,7 @@ def take_back(
     held: Held, rotation: Rotation, accept: Callable[[], None]
 ) -> None:
     """Accept the state without a rotation; the old CA signs again."""
-    row = held.row
+    row = held.cluster
     others = {getattr(row, e) for e in certificates.REFERENCES[1:]}
     old_ca = certificates.find(
         held.context,

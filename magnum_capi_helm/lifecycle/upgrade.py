@@ -99,7 +99,7 @@ def upgrade(
                 LOG.warning(text, uuid, problem)
             else:
                 LOG.info("upgraded release %s", operation.release)
-        status_writer.copy_outcome(held.row, operation.cluster)
+        status_writer.copy_outcome(held.cluster, operation.cluster)
 
 
 @contextlib.contextmanager
@@ -128,7 +128,7 @@ def _refusals() -> Iterator[None]:
 
 def _check_idle(held: Held) -> None:
     held.check_living()
-    if rows.in_progress(held.row.status):
+    if rows.in_progress(held.cluster.status):
         raise errors.NotSupported(
             "another operation works on the cluster, try again when it is "
             "complete"
@@ -146,7 +146,7 @@ def _plan(
         # Addons would wait for nodes.
         raise errors.NotSupported(
             "the cluster is hibernated: the operator has to wake it first, "
-            f"magnum-capi-helm cluster wake {held.row.uuid} --apply"
+            f"magnum-capi-helm cluster wake {held.cluster.uuid} --apply"
         )
     cloud = catalogue.Cloud(held.session())
     if nodegroup is None or nodegroup.is_default:

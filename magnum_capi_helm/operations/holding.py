@@ -55,8 +55,9 @@ class Held(cluster_release.Release):
     """A release whose Lease this call holds.
 
     :ivar caller_row: the row that the caller has
-    :ivar row: Magnum's row, read under the Lease; None: it is gone
-    :ivar cluster: the same, or the caller's row of a cluster that is gone
+    :ivar cluster: Magnum's row, read under the Lease; the caller's if it is
+        gone
+    :ivar gone: Magnum has no row any more
     """
 
     def __init__(
@@ -66,23 +67,22 @@ class Held(cluster_release.Release):
         self.caller_row = release.cluster
         self.allowed = release.allowed
         self.hold = hold
-        self.row = self.reread()
+        self.reread()
 
-    def reread(self) -> Any:
+    def reread(self) -> None:
         """Read the row again; without one the Lease goes at the end."""
-        self.row = rows.fresh(self.context, self.cluster)
-        self.hold.orphaned = self.row is None
-        self.cluster = self.row or self.cluster
-        return self.row
+        row = rows.fresh(self.context, self.cluster)
+        self.gone = self.hold.orphaned = row is None
+        self.cluster = row or self.cluster
 
     @property
     def deleting(self) -> bool:
         """Return whether the cluster is gone or being deleted."""
         return (
-            self.row is None
+            self.gone
             or self.hold.marked_deleted
-            or rows.action(self.row.status) == "DELETE"
-            or rows.doomed(self.row)
+            or rows.action(self.cluster.status) == "DELETE"
+            or rows.doomed(self.cluster)
         )
 
     def check_living(self) -> None:
@@ -243,7 +243,7 @@ class Held(cluster_release.Release):
 
         :returns: False: a deletion came meanwhile, and goes on
         """
-        status_writer.save_complete(self.row, nodegroups, verdict)
+        status_writer.save_complete(self.cluster, nodegroups, verdict)
         return self._confirm_end()
 
     def save_failed(
@@ -253,9 +253,9 @@ class Held(cluster_release.Release):
         verdict: cluster_status.Verdict | None = None,
     ) -> None:
         """Write that the operation failed; a deletion goes on."""
-        status_writer.save_failed(self.row, nodegroups, reason, verdict)
+        status_writer.save_failed(self.cluster, nodegroups, reason, verdict)
         self._confirm_end()
-        row = self.row
+        row = self.cluster
         LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
     def _confirm_end(self) -> bool:
@@ -272,10 +272,10 @@ class Held(cluster_release.Release):
         try:
             deleted = self.deletion_requested()
         except errors.CapiHelmError:
-            status_writer.save_in_progress(self.row)
+            status_writer.save_in_progress(self.cluster)
             raise
         if deleted:
-            status_writer.save_deleting(self.row)
+            status_writer.save_deleting(self.cluster)
         return not deleted
 
     def resume_late_requests(self, row: rows.Cluster) -> None:

@@ -89,7 +89,7 @@ class KeypairTest(rotating.RotationTestCase):
         self.assertRaises(exception.InvalidParameterValue, self.rotate)
         self.assertEqual(before, self.secret())
 
-    def test_a_cluster_without_one_needs_none(self) -> None:
+    def test_a_cluster_without_a_key_pair_needs_none(self) -> None:
         row = self.row()
         row.keypair = None
         row.save()

@@ -205,7 +205,7 @@ class TrustTest(base.BaseTestCase):
                 egress.TRUST.cluster(cluster),
             )
 
-    def test_others_have_another_folder_on_every_machine(self) -> None:
+    def test_other_distributions_have_another_folder(self) -> None:
         for group, folder, command in (
             (FLATCAR, "/etc/ssl/certs", "update-ca-certificates"),
             (ROCKY, "/etc/pki/ca-trust/source/anchors", "update-ca-trust"),

@@ -73,7 +73,7 @@ class ActorTest(base.FlowTestCase):
         self.assertEqual([True, False], [WHO in each for each in asked])
         self.assertEqual("status poll", asked[-1])
 
-    def test_an_error_ends_it_as_well(self) -> None:
+    def test_an_error_ends_the_actor_as_well(self) -> None:
         try:
             with call.acting(call.Actor("inner")):
                 raise errors.CapiHelmError("no")

@@ -117,7 +117,8 @@ def check(operation: cluster_operation.Operation) -> Plan:
         )
     access = cloud_secret.cloud_access(session)
     missing_keypair = None
-    if rows.action(cluster.status) != "DELETE" and not rows.doomed(cluster):
+    groups = rows.all_groups(cluster)
+    if rows.action(cluster.status) != "DELETE" and not rows.doomed(groups):
         missing_keypair = keypair.to_import(
             operation, catalogue.Cloud(session), owner.user_id
         )

@@ -233,14 +233,14 @@ def leaving(nodegroup: NodeGroup) -> bool:
     return bool(nodegroup.status == Status.DELETE_IN_PROGRESS)
 
 
-def doomed(cluster: Cluster) -> bool:
+def doomed(nodegroups: Collection[NodeGroup]) -> bool:
     """Return whether the whole cluster is being deleted.
 
     Its own row may say UPDATE_IN_PROGRESS (``requested_groups.Rows.doomed``).
+
+    :param nodegroups: all of the cluster
     """
-    return any(
-        leaving(each) and each.role == "master" for each in all_groups(cluster)
-    )
+    return any(leaving(each) and each.role == "master" for each in nodegroups)
 
 
 def undecided(nodegroup: NodeGroup) -> bool:

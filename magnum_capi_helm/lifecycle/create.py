@@ -156,7 +156,7 @@ def _claim(held: holding.Held, plan: _Plan) -> bool:
         LOG.info("cluster %s was given up before it was made", cluster.uuid)
         held.hold.orphaned = True
         return False
-    cluster_identity.record(rows.all_groups(cluster), release, plan.location)
+    cluster_identity.record(held.nodegroups, release, plan.location)
     cluster.stack_id = release
     rows.save(cluster)
     return True

@@ -168,9 +168,9 @@ def delete(operation: Operation, nodegroup: NodeGroup) -> None:
             rows.destroy(nodegroup)
         return
     # The rows are enough: no answer of the management cluster is needed.
-    if not rows.doomed(cluster):
+    rows_now, nodegroups = operation.read_rows()
+    if not rows.doomed(nodegroups):
         operation.check_changeable()
-        rows_now, _ = rows.read(cluster)
         group = rows.group(nodegroup, operation.release)
         operation.check_replacement(rows_now.with_leaving(group))
     # First, so that polls find it even if its key can't be stored. The key is
@@ -195,7 +195,7 @@ def _cluster_is_deleted(operation: Operation) -> bool:
     UPDATE_IN_PROGRESS over everything.
     """
     cluster = operation.cluster
-    return rows.doomed(cluster) or bool(
+    return rows.doomed(rows.all_groups(cluster)) or bool(
         cluster.stack_id and operation.deletion_requested()
     )
 
@@ -230,7 +230,7 @@ def _store_change(
     if change:
         changes[group.uuid, group.settings_id] = change
     requests = dataclasses.replace(stored.requests, changes=changes)
-    rows_now, _ = rows.read(operation.cluster)
+    rows_now, _ = operation.read_rows()
     operation.check_replacement(
         rows_now.with_group(group),
         dataclasses.replace(stored, requests=requests),
@@ -246,13 +246,13 @@ def _apply(operation: Operation) -> None:
             return
         # Nothing had to change, so a leaving group may have no objects. Polls
         # remove the rows of the others.
-        if rows.read(held.cluster)[0].leaving:
+        if any(map(rows.leaving, held.nodegroups)):
             remove_deleted(held, held.observe())
 
 
 def remove_deleted(
     held: holding.Held, observed: cluster_release.Observed
-) -> frozenset[str]:
+) -> None:
     """Remove the rows of deleted groups of which nothing is left.
 
     If the conductor dies before the request's key is removed, the next change
@@ -260,7 +260,6 @@ def remove_deleted(
 
     :param observed: read under the Lease, so that the objects tell which
         groups are gone
-    :returns: UUIDs of the removed groups
     """
     gone = {
         each.uuid: each
@@ -268,16 +267,16 @@ def remove_deleted(
         if cluster_status.is_gone(observed.view, each)
     }
     if not gone:
-        return frozenset()
+        return
     _remove_server_groups(held, gone.values())
-    for nodegroup in observed.nodegroups:
+    for nodegroup in list(held.nodegroups):
         if nodegroup.uuid in gone:
             rows.destroy(nodegroup)
+            held.nodegroups.remove(nodegroup)
             LOG.info("nodegroup %s is deleted", nodegroup.uuid)
     requests = held.read_stored().requests
     if keys := requests.keys_of(gone):
         held.patch_stored(dict.fromkeys(keys))
-    return frozenset(gone)
 
 
 def _remove_server_groups(

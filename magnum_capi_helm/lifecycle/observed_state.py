@@ -282,7 +282,7 @@ def judge(
     :raises CapiHelmError: one of them can't be read
     """
     runtime, scope = operation.runtime, operation.scope
-    rows_now, nodegroups = rows.read(operation.cluster)
+    rows_now, nodegroups = operation.read_rows()
     objects = faults.with_faults(runtime, scope, snapshot.decode(below))
     expected = cluster_status.Expected(
         objects.known(rows_now),

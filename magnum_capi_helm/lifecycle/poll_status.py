@@ -151,7 +151,7 @@ def _limit_errors(operation: Operation, error: errors.CapiHelmError) -> None:
         reason = f"{observed_state.LATE}{errors.for_users(error)}"
         with operation.lock() as held:
             if not held.deleting and rows.in_progress(held.cluster.status):
-                held.save_failed(rows.all_groups(held.cluster), reason)
+                held.save_failed(held.nodegroups, reason)
             status_writer.copy_outcome(held.cluster, operation.cluster)
 
 
@@ -222,12 +222,12 @@ def reconcile(operation: Operation) -> None:
 @call.without_lease("no management cluster has anything of it")
 def _end_interrupted_create(cluster: rows.Cluster) -> None:
     """Fail a create that began on no management cluster, after its time."""
-    if rows.doomed(cluster):
+    groups = rows.all_groups(cluster)
+    if rows.doomed(groups):
         status_writer.save_deleting(cluster)
     elif rows.in_progress(cluster.status) and cluster.created_at:
         age = time.time() - cluster.created_at.timestamp()
         if age > 60 * min(cluster.create_timeout or _BEGIN, _BEGIN):
-            groups = rows.all_groups(cluster)
             status_writer.save_failed(cluster, groups, _NEVER_STARTED)
 
 
@@ -294,9 +294,8 @@ def _reconcile_held(held: holding.Held) -> None:
     decided = decision.decide(facts)
     if decided is State.ROW_ONLY:
         _log(held, decided)
-        gone = nodegroups.remove_deleted(held, state)
-        staying = [each for each in state.nodegroups if each.uuid not in gone]
-        state = dataclasses.replace(state, nodegroups=staying)
+        nodegroups.remove_deleted(held, state)
+        state = dataclasses.replace(state, nodegroups=held.nodegroups)
         decided = decision.decide(dataclasses.replace(facts, row_only=False))
     _log(held, decided)
     if action := _ACTIONS.get(decided):

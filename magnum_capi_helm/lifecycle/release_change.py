@@ -163,7 +163,7 @@ def read(release: Release, *, ends_upgrade: bool = False) -> Current:
         on, or the stored state is older than the release
     """
     row = release.cluster
-    rows_now, nodegroups = rows.read(row)
+    rows_now, nodegroups = release.read_rows()
     revisions = release.revisions()
     if not revisions:
         raise errors.NotSupported(
@@ -210,7 +210,7 @@ def with_other_values(
     :param chart: None: that of now
     """
     revisions, row = release.revisions(), release.cluster
-    rows_now, _ = rows.read(row)
+    rows_now, _ = release.read_rows()
     stored = release.read_stored(revisions)
     desired = stored.desired_for(row, rows_now, revisions)
     chart, new = chart or desired.chart, change(desired.values)
@@ -309,6 +309,8 @@ def run_helm(held: holding.Held, deadline: float | None = None) -> str:
     :param deadline: of the caller's answer, on the monotonic clock
     :returns: why the polls have to go on; empty: helm is done
     """
+    # Requests may have come while charts were rendered and webhooks asked.
+    held.reread_groups()
     try:
         ran = apply.to_release(held, deadline=deadline)
     except errors.CapiHelmError as error:

@@ -88,7 +88,7 @@ def resize(
     :raises CapiHelmError: it was refused; nothing was written
     """
     operation.check_changeable()
-    rows_now, _ = rows.read(operation.cluster)
+    rows_now, _ = operation.read_rows()
     stored = None
     with contextlib.suppress(errors.CapiHelmError):
         # Labels that an operator changed are there, and in no row.

@@ -149,7 +149,8 @@ def apply(operation: cluster_operation.Operation, order: Order) -> str:
 
 def _check_status(row: rows.Cluster) -> None:
     """Refuse a cluster that is neither complete nor being updated."""
-    if rows.action(row.status) == "DELETE" or rows.doomed(row):
+    groups = rows.all_groups(row)
+    if rows.action(row.status) == "DELETE" or rows.doomed(groups):
         raise errors.NotSupported("the cluster is being deleted")
     updating = row.status == rows.Status.UPDATE_IN_PROGRESS
     if not updating and not row.status.endswith("_COMPLETE"):

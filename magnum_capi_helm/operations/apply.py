@@ -63,7 +63,7 @@ def install(held: Held, desired: desired_state.DesiredState) -> bool:
     if held.deleting:
         return False
     with held.runtime.turns.turn():
-        rows_now, _ = rows.read(held.cluster)
+        rows_now, _ = held.read_rows()
         counts = _counts_to_set(held, desired, rows_now)
         _upgrade(held, desired, (), counts, None)
     return True
@@ -96,14 +96,12 @@ def to_release(
 def _to_release(
     held: Held, changes_only: bool, deadline: float | None
 ) -> bool:
-    nodegroups = rows.all_groups(held.cluster)
     listed = held.revisions()
     # An absence is believed after a fresh answer alone.
-    identity.check(held.runtime, nodegroups, cached=bool(listed))
-    stored = held.read_stored(listed)
-    stored = held.settle(nodegroups, stored)
+    identity.check(held.runtime, held.nodegroups, cached=bool(listed))
+    stored = held.settle(held.read_stored(listed))
     revisions = give_up_dead(held, listed)
-    rows_now = rows.wants(held.cluster, nodegroups)
+    rows_now, _ = held.read_rows()
     planned = stored.desired_for(held.cluster, rows_now, revisions)
     if changes_only and not stored.differs(planned):
         return False

@@ -267,6 +267,10 @@ class Release:
         """Return a session as :func:`sessions.project_session` does."""
         return sessions.project_session(self.management, self.scope)
 
+    def read_rows(self) -> tuple[requested_groups.Rows, list[rows.NodeGroup]]:
+        """Read what the rows want, and the rows of all groups."""
+        return rows.read(self.cluster)
+
     def observe(self, *, addons: bool = True) -> Observed:
         """Read rows and live objects together.
 
@@ -276,7 +280,7 @@ class Release:
         rt = self.runtime
         shared = rt.snapshots if addons else rt.health_snapshots
         objects = shared.read(self.scope).decode()
-        rows_now, nodegroups = rows.read(self.cluster)
+        rows_now, nodegroups = self.read_rows()
         return Observed(nodegroups, objects.known(rows_now), objects)
 
     def machine_uids(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ operation take a :class:`Held`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import dataclasses
 import datetime
 from typing import Any
@@ -31,6 +31,7 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.status import cluster as cluster_status
@@ -57,6 +58,7 @@ class Held(cluster_release.Release):
     :ivar caller_row: the row that the caller has
     :ivar cluster: Magnum's row, read under the Lease; the caller's if it is
         gone
+    :ivar nodegroups: the rows of all groups, read under the Lease
     :ivar gone: Magnum has no row any more
     """
 
@@ -70,10 +72,19 @@ class Held(cluster_release.Release):
         self.reread()
 
     def reread(self) -> None:
-        """Read the row again; without one the Lease goes at the end."""
+        """Read the rows again; without one the Lease goes at the end."""
         row = rows.fresh(self.context, self.cluster)
         self.gone = self.hold.orphaned = row is None
         self.cluster = row or self.cluster
+        self.reread_groups()
+
+    def reread_groups(self) -> None:
+        """Read the rows of the groups again, after a longer work."""
+        self.nodegroups = rows.all_groups(self.cluster)
+
+    def read_rows(self) -> tuple[requested_groups.Rows, list[rows.NodeGroup]]:
+        """Return the rows that were read under the Lease."""
+        return rows.wants(self.cluster, self.nodegroups), self.nodegroups
 
     @property
     def deleting(self) -> bool:
@@ -82,7 +93,7 @@ class Held(cluster_release.Release):
             self.gone
             or self.hold.marked_deleted
             or rows.action(self.cluster.status) == "DELETE"
-            or rows.doomed(self.cluster)
+            or rows.doomed(self.nodegroups)
         )
 
     def check_living(self) -> None:
@@ -145,9 +156,7 @@ class Held(cluster_release.Release):
     # Stored requests
 
     def settle(
-        self,
-        nodegroups: Sequence[rows.NodeGroup] | None = None,
-        stored: cluster_release.StoredState | None = None,
+        self, stored: cluster_release.StoredState | None = None
     ) -> cluster_release.StoredState:
         """Write into the rows what accepted requests decided.
 
@@ -160,17 +169,14 @@ class Held(cluster_release.Release):
         written since; one without any values can't be made any more, and must
         not keep the others from being made.
 
-        :param nodegroups: those of the row, if they were read already
         :param stored: read after the rows, if it was read already
         :returns: the stored state without what the rows have now
         """
-        if nodegroups is None:
-            nodegroups = rows.all_groups(self.cluster)
         stored = stored or self.read_stored()
         desired = stored.desired
         if desired and desired.moves and not self._is_outdated(desired):
             moves = desired.moves
-            status_writer.save_moves(self.cluster, nodegroups, moves)
+            status_writer.save_moves(self.cluster, self.nodegroups, moves)
             uuid, template = self.cluster.uuid, moves.template
             LOG.info("cluster %s has template %s", uuid, template)
             change = {desired_state.MOVES: None}
@@ -178,7 +184,7 @@ class Held(cluster_release.Release):
             desired = dataclasses.replace(desired, moves=None, version=version)
             stored = dataclasses.replace(stored, desired=desired)
         if desired is not None:
-            self._settle_groups(nodegroups, stored)
+            self._settle_groups(stored)
         return stored
 
     def _is_outdated(self, desired: desired_state.DesiredState) -> bool:
@@ -189,18 +195,14 @@ class Held(cluster_release.Release):
             return True
         return False
 
-    def _settle_groups(
-        self,
-        nodegroups: Sequence[rows.NodeGroup],
-        stored: cluster_release.StoredState,
-    ) -> None:
-        named = rows.wants(self.cluster, nodegroups).known_as(stored.groups)
+    def _settle_groups(self, stored: cluster_release.StoredState) -> None:
+        named = self.read_rows()[0].known_as(stored.groups)
         made = {
             each.uuid
             for each in (*named.groups, *named.refused)
             if each.chart_name in stored.groups
         } | stored.requests.items.keys()
-        for each in nodegroups:
+        for each in self.nodegroups:
             if each.is_default:
                 continue
             if each.uuid in stored.requests.deleted:

@@ -11,22 +11,18 @@ from typing import Any
 import yaml
 
 from magnum_capi_helm.cloud import credential_secret
-from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
-class RotationTestCase(base.FlowTestCase):
+class CredentialTestCase(base.FlowTestCase):
+    #: Of all users; None: they have any.
     keypairs: dict[tuple[str, str], str] | None = None
 
     def setUp(self) -> None:
         super().setUp()
         self.complete()
-        conf.CONF.set_override("app_cred_grace", 0, "capi_helm")
-        conf.CONF.set_override(
-            "app_cred_grace_without_reloader", 0, "capi_helm"
-        )
         self.first = self.in_use()
 
     def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
@@ -35,20 +31,7 @@ class RotationTestCase(base.FlowTestCase):
         return found
 
     def secret(self) -> Any:
-        found = self.server.get(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
-        assert found is not None
-        return found
-
-    def addon(self, name: str = "cloud-config", **fields: Any) -> None:
-        """Give an addon other fields; create it first."""
-        kind = (
-            kinds.MANIFESTS if name == "cloud-config" else kinds.HELM_RELEASE
-        )
-        key = (kind, base.NAMESPACE, f"{base.RELEASE}-{name}")
-        if self.server.get(*key) is None:
-            meta = {"name": key[2], "namespace": key[1]}
-            self.server.create(kind, {"metadata": meta, "spec": {}})
-        self.server.patch(*key, fields)
+        return self.live(kinds.SECRET, base.CREDENTIALS)
 
     def in_use(self) -> str:
         clouds = yaml.safe_load(
@@ -65,7 +48,27 @@ class RotationTestCase(base.FlowTestCase):
         return found
 
     def owners(self) -> dict[str, str]:
+        """Id of each credential in Keystone -> its user."""
         return {
             key: each["user_id"]
             for key, each in self.openstack.credentials.items()
         }
+
+
+class RotationTestCase(CredentialTestCase):
+    """The old one is deleted at once."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.set_option(app_cred_grace=0, app_cred_grace_without_reloader=0)
+
+    def addon(self, name: str = "cloud-config", **fields: Any) -> None:
+        """Give an addon other fields; create it first."""
+        kind = (
+            kinds.MANIFESTS if name == "cloud-config" else kinds.HELM_RELEASE
+        )
+        key = (kind, base.NAMESPACE, f"{base.RELEASE}-{name}")
+        if self.server.get(*key) is None:
+            meta = {"name": key[2], "namespace": key[1]}
+            self.server.create(kind, {"metadata": meta, "spec": {}})
+        self.server.patch(*key, fields)

@@ -41,9 +41,7 @@ class RolesTest(base.FlowTestCase):
             ([], [], ()),
         ):
             with self.subTest(f"{has}, {configured}"):
-                conf.CONF.set_override(
-                    "app_cred_roles", configured, "capi_helm"
-                )
+                self.set_option(app_cred_roles=configured)
                 self.assertEqual(expected, self.roles(*has))
 
     def roles(self, *has: str) -> tuple[str, ...]:
@@ -80,9 +78,7 @@ class CreationTestCase(base.FlowTestCase):
 
 class CreateTest(CreationTestCase):
     def secret(self) -> Any:
-        found = self.server.get(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
-        assert found is not None
-        return found
+        return self.live(kinds.SECRET, base.CREDENTIALS)
 
     def test_the_secret_is_in_no_log_at_any_level(self) -> None:
         everything = self.useFixture(
@@ -151,11 +147,7 @@ class DeleteTest(base.FlowTestCase):
         self.complete()
 
     def delete_credentials(self) -> None:
-        application_credential.delete_all(
-            cluster_operation.Operation(
-                self.context, self.row(), self.plane.runtime()
-            )
-        )
+        application_credential.delete_all(self.new_operation())
 
     def test_the_service_user_asks_and_not_the_user(self) -> None:
         for _ in range(2):
@@ -191,9 +183,7 @@ class DeleteTest(base.FlowTestCase):
                 "metadata": {"annotations": {key: f"[{entry}]"}},
                 "data": {"clouds.yaml": None},
             }
-            self.server.patch(
-                kinds.SECRET, base.NAMESPACE, base.CREDENTIALS, change
-            )
+            self.edit(kinds.SECRET, base.CREDENTIALS, change)
             self.delete_credentials()
             self.assertEqual(1, len(self.openstack.credentials), entry)
 
@@ -213,9 +203,7 @@ class DeleteTest(base.FlowTestCase):
             ({credential_secret.ANNOTATION: "{"}, {}),
         ):
             change = {"metadata": {"annotations": notes}, "data": data}
-            self.server.patch(
-                kinds.SECRET, base.NAMESPACE, base.CREDENTIALS, change
-            )
+            self.edit(kinds.SECRET, base.CREDENTIALS, change)
             self.assertRaises(errors.CapiHelmError, self.delete_credentials)
 
 

@@ -12,7 +12,6 @@ import fixtures
 from magnum.common import exception
 
 from magnum_capi_helm.cloud import credential_secret
-from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.status import addon
@@ -104,8 +103,7 @@ class RotateTest(rotating.RotationTestCase):
 
     def test_a_credential_that_fails_is_not_handed_over(self) -> None:
         self.openstack.stillborn = True
-        error = self.assertRaises(exception.MagnumException, self.rotate)
-        self.assertIn("does not accept", str(error))
+        self.assertIn("does not accept", self.error_of(self.rotate))
         self.assertEqual(self.first, self.in_use())
         self.openstack.stillborn = False
         self.after_a_while()
@@ -128,12 +126,7 @@ class RotateTest(rotating.RotationTestCase):
             self.after_a_while()
             self.assertEqual([self.first], list(self.owners()), verb)
             self.assertEqual(1, len(self.listed()), verb)
-            self.server.patch(
-                kinds.LEASE,
-                base.NAMESPACE,
-                base.RELEASE,
-                {"spec": {"holderIdentity": ""}},
-            )
+            self.hold()
 
     def test_a_poll_that_dies_after_keystone_deleted_it_is_repeated(
         self,
@@ -149,9 +142,7 @@ class RotateTest(rotating.RotationTestCase):
     def test_delete_leaves_none_of_any_user(self) -> None:
         self.login(user="other_user")
         self.rotate()
-        self.delete()
-        self.capi.finish()
-        self.poll()
+        self.vanish()
         self.assertEqual({}, self.owners())
 
     def test_a_secret_that_was_deleted_by_hand_is_made_again(self) -> None:
@@ -162,9 +153,8 @@ class RotateTest(rotating.RotationTestCase):
     def test_a_credential_of_1_4_0_is_deleted_by_its_id(self) -> None:
         """Which wrote no list; of a long user id it cut the label."""
         labels = {location.USER_ID: "fake_use"}
-        self.server.patch(
+        self.edit(
             kinds.SECRET,
-            base.NAMESPACE,
             base.CREDENTIALS,
             {"metadata": {"annotations": None, "labels": labels}},
         )
@@ -177,24 +167,19 @@ class RotateTest(rotating.RotationTestCase):
         meta = self.secret()["metadata"]
         stale = json.dumps([{"user": "fake_user", "name": "x", "id": "gone"}])
         meta["annotations"][credential_secret.ANNOTATION] = stale
-        self.server.patch(
-            kinds.SECRET, base.NAMESPACE, base.CREDENTIALS, {"metadata": meta}
-        )
-        self.delete()
-        self.capi.finish()
-        self.poll()
+        self.edit(kinds.SECRET, base.CREDENTIALS, {"metadata": meta})
+        self.vanish()
         self.assertEqual({}, self.owners())
 
 
 class StatusTest(rotating.RotationTestCase):
     def test_a_failed_update_is_not_complete_for_it(self) -> None:
-        row = self.row()
-        row.status = "UPDATE_FAILED"
-        row.status_reason = "No valid host was found"
-        row.save()
+        self.save(
+            status="UPDATE_FAILED", status_reason="No valid host was found"
+        )
         self.rotate()
         self.assertEqual("UPDATE_FAILED", self.row().status)
-        self.assertEqual("No valid host was found", self.row().status_reason)
+        self.assertEqual("No valid host was found", self.why())
 
 
 class RefusalTest(rotating.RotationTestCase):
@@ -240,7 +225,7 @@ class RefusalTest(rotating.RotationTestCase):
             ("- {service: 2026-02-30}", "rule 1"),
         ):
             path = self.create_tempfiles([("rules", text)], ".yaml")[0]
-            conf.CONF.set_override("app_cred_access_rules", path, "capi_helm")
+            self.set_option(app_cred_access_rules=path)
             self.assertIn(
                 "Magnum is not configured for this",
                 self.refused(exception.MagnumException),
@@ -250,7 +235,7 @@ class RefusalTest(rotating.RotationTestCase):
     def test_access_rules_are_passed_on(self) -> None:
         rule = {"service": "compute", "method": "GET", "path": "/**"}
         path = self.create_tempfiles([("rules", json.dumps([rule]))])[0]
-        conf.CONF.set_override("app_cred_access_rules", path, "capi_helm")
+        self.set_option(app_cred_access_rules=path)
         self.rotate()
         made = self.openstack.credentials[self.in_use()]
         self.assertEqual([rule], made["access_rules"])

@@ -70,9 +70,7 @@ class OneTest(moving.OriginTestCase):
     def test_no_record_and_an_accepted_loss_expect_nothing(self) -> None:
         for record in (base.RELEASE, f"{self.here()}@@gone"):
             self.move()
-            master = self.groups()["default-master"]
-            master.stack_id = record
-            master.save()
+            self.save(self.groups()["default-master"], stack_id=record)
             self.assertEqual("CREATE_IN_PROGRESS", self.another())
             self.uuid = self.first
 

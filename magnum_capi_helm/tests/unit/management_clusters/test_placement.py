@@ -80,7 +80,7 @@ FOREIGN = (
 
 class RegionsTest(base.FlowTestCase):
     def region(self, name: str) -> None:
-        conf.CONF.set_override("region_name", name, "capi_helm")
+        self.set_option(region_name=name)
 
     def namespace(self, **labels: str) -> None:
         meta = {"name": base.NAMESPACE, "labels": labels}
@@ -125,8 +125,7 @@ class RegionsTest(base.FlowTestCase):
         for region in ("east", ""):
             self.uuid = base.UUID.replace("5d", "6d" if region else "5d")
             self.region(region)
-            error = self.assertRaises(exception.NotSupported, self.create)
-            self.assertIn(FOREIGN, str(error))
+            self.assertIn(FOREIGN, self.error_of(self.create))
             row = self.row()
             self.assertEqual("CREATE_FAILED", row.status)
             self.assertIsNone(row.stack_id)
@@ -153,11 +152,11 @@ class RegionsTest(base.FlowTestCase):
             self.region(region)
             self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
             self.uuid = base.UUID.replace("3a52", "3a53" if region else "3a52")
-            self.management.fail(
-                errors.Conflict("it exists (409)"),
-                verbs=["create"],
-                kind=kinds.NAMESPACE,
+            self.fails(
+                "create",
+                kinds.NAMESPACE,
                 times=1,
+                error=errors.Conflict("it exists (409)"),
             )
             self.management.before = self._once()
             self.create()
@@ -180,13 +179,9 @@ class RegionsTest(base.FlowTestCase):
         change = {"metadata": {"labels": {LABEL: "west"}}}
         self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
         self.resize(3)
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.delete()
-        self.capi.finish()
-        self.poll()
-        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.assert_updated()
+        self.vanish()
+        self.assertTrue(self.gone())
 
     def test_a_region_is_what_a_label_can_hold(self) -> None:
         for wrong in ("a b", "-a", "a-", "x" * 64, "ä"):

@@ -75,12 +75,10 @@ class ReadTest(base.FlowTestCase):
             group = self.nodegroup(row, name=name, **fields)
             self.assertEqual(expected, rows.is_member(group), name)
         # The default groups count even if the create failed.
-        row.status = "CREATE_FAILED"
-        row.save()
+        self.save(row, status="CREATE_FAILED")
         for each in ("default-master", "default-worker"):
             group = self.groups()[each]
-            group.status = "CREATE_FAILED"
-            group.save()
+            self.save(group, status="CREATE_FAILED")
             self.assertTrue(rows.is_member(group), each)
 
     def test_a_row_that_is_gone_is_none(self) -> None:

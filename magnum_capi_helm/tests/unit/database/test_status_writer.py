@@ -31,7 +31,7 @@ class SaveTest(base.FlowTestCase):
         row = self.saved(stack_id=base.RELEASE)
         found = verdict("waiting", default_master="", default_worker="1 of 2")
         status_writer.save_facts(row, list(row.nodegroups), found)
-        self.assertEqual("waiting", self.row().status_reason)
+        self.assertEqual("waiting", self.why())
         self.assertEqual("https://192.0.2.9:6443", self.row().api_address)
         groups = self.groups()
         self.assertEqual("1 of 2", groups["default-worker"].status_reason)
@@ -43,7 +43,7 @@ class SaveTest(base.FlowTestCase):
     def test_facts_do_not_give_a_complete_cluster_a_reason(self) -> None:
         row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")
         status_writer.save_facts(row, list(row.nodegroups), verdict("not now"))
-        self.assertIsNone(self.row().status_reason)
+        self.assertIsNone(self.why())
 
     def test_an_unknown_address_keeps_the_last_one(self) -> None:
         row = self.saved(
@@ -55,11 +55,8 @@ class SaveTest(base.FlowTestCase):
 
     def test_complete_keeps_each_rows_own_action(self) -> None:
         row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")
-        row.status = "UPDATE_IN_PROGRESS"
-        row.save()
-        worker = self.groups()["default-worker"]
-        worker.status = "UPDATE_IN_PROGRESS"
-        worker.save()
+        for each in (row, self.groups()["default-worker"]):
+            self.save(each, status="UPDATE_IN_PROGRESS")
         found = verdict(default_master="", default_worker="")
         status_writer.save_complete(row, list(row.nodegroups), found)
         groups = self.groups()
@@ -82,7 +79,7 @@ class SaveTest(base.FlowTestCase):
         )
         groups = self.groups()
         self.assertEqual("CREATE_FAILED", self.row().status)
-        self.assertEqual("too late: all", self.row().status_reason)
+        self.assertEqual("too late: all", self.why())
         self.assertEqual("CREATE_COMPLETE", groups["default-master"].status)
         self.assertEqual("CREATE_FAILED", groups["default-worker"].status)
         self.assertEqual("no host", groups["default-worker"].status_reason)

@@ -34,7 +34,7 @@ gone: {a: 1}
 kept:
 """,
 }
-VALUES = {
+VALUES: dict[str, Any] = {
     "replicas": 3,
     "addons": {
         "enabled": True,
@@ -55,19 +55,11 @@ class PackagesTest(base.BaseTestCase):
         return charts.read(self.file)
 
     def test_name_version_and_values_with_those_of_sub_charts(self) -> None:
-        self.assertEqual(
-            charts.Package("c", "1.2.3", VALUES), self.read(ALIASED)
-        )
-
-    def test_a_nested_sub_chart_is_read(self) -> None:
+        """Other files do not matter."""
         deep = {
             "c/charts/cluster-addons/charts/more/Chart.yaml": b"name: more",
             "c/charts/cluster-addons/charts/more/values.yaml": b"x: 1",
         }
-        addons = self.read({**ALIASED, **deep}).values["addons"]
-        self.assertEqual({"x": 1}, addons["more"])
-
-    def test_other_files_do_not_matter(self) -> None:
         others = {
             "c/templates/values.yaml": b"{{ no yaml",
             "c/crds/Chart.yaml": b"{{",
@@ -75,11 +67,15 @@ class PackagesTest(base.BaseTestCase):
             "c/charts/cluster-addons/ci/values.yaml": b"{{",
             "c/docs/x.tgz": b"no archive",
         }
-        self.assertEqual(VALUES, self.read({**ALIASED, **others}).values)
-
-    def test_a_chart_without_values_has_none(self) -> None:
-        found = self.read({"c/Chart.yaml": b"{name: c, version: 1.0.0}"})
-        self.assertEqual({}, found.values)
+        nested = {**VALUES, "addons": {**VALUES["addons"], "more": {"x": 1}}}
+        for files, values in (
+            (ALIASED, VALUES),
+            ({**ALIASED, **deep}, nested),
+            ({**ALIASED, **others}, VALUES),
+            ({"c/Chart.yaml": b"{name: c, version: 1.2.3}"}, {}),
+        ):
+            package = charts.Package("c", "1.2.3", values)
+            self.assertEqual(package, self.read(files))
 
     def test_a_file_is_read_anew_when_it_changed(self) -> None:
         self.read(ALIASED)

@@ -46,32 +46,23 @@ class ApiTest(base.BaseTestCase):
 
 
 class PlanTest(base.BaseTestCase):
-    def test_a_served_version_stays(self) -> None:
-        found = converting.plan_repair({CLUSTER, ADDON, SECRET}, SERVED)
-        self.assertEqual(converting.Plan({}), found)
-
-    def test_a_kind_moves_to_its_served_version(self) -> None:
-        found = converting.plan_repair(NAMED, LATER)
-        self.assertEqual(
-            converting.Plan({CLUSTER: "v1beta2", OLD: "v1beta1"}), found
-        )
+    def test_each_kind_stays_moves_or_is_lost(self) -> None:
+        moves = {CLUSTER: "v1beta2", OLD: "v1beta1"}
+        without = {key: SERVED[key] for key in SERVED if key[0] != ADDONS}
+        # OpenStackServer is v1alpha1 in the group of OpenStackCluster.
+        other = {(CAPO, "OpenStackServer"): {"v1alpha7"}, **SERVED}
+        for named, served, plan in (
+            ({CLUSTER, ADDON, SECRET}, SERVED, converting.Plan({})),
+            (NAMED, LATER, converting.Plan(moves)),
+            (NAMED, without, converting.Plan({OLD: "v1beta1"}, (ADDON,))),
+            ({OLD}, other, converting.Plan({OLD: "v1beta1"})),
+        ):
+            found = converting.plan_repair(named, served)
+            self.assertEqual(plan, found, str(plan))
         self.assertEqual(
             f"{CAPI}/v1beta1 to v1beta2, {CAPO}/v1alpha7 to v1beta1",
-            str(found),
+            str(converting.Plan(moves)),
         )
-
-    def test_an_unserved_kind_is_lost(self) -> None:
-        served = {key: SERVED[key] for key in SERVED if key[0] != ADDONS}
-        found = converting.plan_repair(NAMED, served)
-        self.assertEqual(converting.Plan({OLD: "v1beta1"}, (ADDON,)), found)
-
-    def test_a_version_that_another_kind_of_the_group_has_is_not_served(
-        self,
-    ) -> None:
-        # OpenStackServer is v1alpha1 in the group of OpenStackCluster.
-        served = {(CAPO, "OpenStackServer"): {"v1alpha7"}, **SERVED}
-        found = converting.plan_repair({OLD}, served)
-        self.assertEqual({OLD: "v1beta1"}, found.moves)
 
     def test_the_nearest_version_is_the_next_newer_one(self) -> None:
         rows: list[tuple[str, set[str], str]] = [

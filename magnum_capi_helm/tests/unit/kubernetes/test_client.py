@@ -227,31 +227,24 @@ class WriteTest(base.BaseTestCase):
             content = sent.pop("json", None) or json.loads(sent.pop("data"))
             self.assertEqual((body, options), (content, sent), name)
 
-    def test_create_of_what_exists_is_a_conflict(self) -> None:
-        management, _ = api.over(api.status(409, "already exists"))
-        self.assertRaises(
-            errors.Conflict, management.create, kinds.SECRET, self.OBJECT
-        )
+    def test_create_of_what_exists_or_in_no_namespace_says_so(self) -> None:
+        for answer, kind, words in (
+            (api.status(409, "already exists"), errors.Conflict, "(409)"),
+            (api.status(404), errors.ManagementError, "no namespace ns"),
+        ):
+            management, _ = api.over(answer)
+            error = self.assertRaises(
+                kind, management.create, kinds.SECRET, self.OBJECT
+            )
+            self.assertIn(words, str(error))
 
-    def test_create_without_its_namespace_says_so(self) -> None:
-        management, _ = api.over(api.status(404))
-        error = self.assertRaises(
-            errors.ManagementError,
-            management.create,
-            kinds.SECRET,
-            self.OBJECT,
-        )
-        self.assertIn("no namespace ns", str(error))
-
-    def test_patch_of_what_is_gone_is_none(self) -> None:
-        management, _ = api.over(api.status(404))
-        self.assertIsNone(management.patch(kinds.LEASE, "ns", "l", {}))
-
-    def test_delete_of_what_is_gone_is_fine(self) -> None:
-        management, transport = api.over(api.status(404), api.status(403))
+    def test_patch_and_delete_of_what_is_gone_are_fine(self) -> None:
+        gone = api.status(404)
+        management, transport = api.over(gone, gone, api.status(403))
         target = (kinds.SECRET, "ns", "s")
+        self.assertIsNone(management.patch(*target, {}))
         management.delete(*target)
-        self.assertEqual(("DELETE", "v1 in ns secrets/s"), transport.asked[0])
+        self.assertEqual(("DELETE", "v1 in ns secrets/s"), transport.asked[1])
         self.assertRaises(errors.ManagementError, management.delete, *target)
 
 
@@ -277,10 +270,6 @@ class ThreadsTest(base.BaseTestCase):
             each.join(5)
         self.assertEqual(1, len(made))
 
-    def test_a_client_does_not_connect_before_its_first_request(self) -> None:
-        management = client.Client(self.fail)
-        self.assertIsNotNone(management)
-
     def test_a_connection_that_can_t_be_made_is_tried_again(self) -> None:
         outcomes: list[Any] = [errors.NotConfigured("none"), api.Memory()]
 
@@ -300,7 +289,6 @@ OLD, CAPI = "v1beta1", "/apis/cluster.x-k8s.io"
 GROUP = "cluster.x-k8s.io"
 ONE = api.Answer(200, {"items": [{}]})
 BOTH = api.group("v1beta1", "v1beta2")
-UNREACHABLE = errors.ManagementUnreachable
 
 
 class DiscoveryTest(base.BaseTestCase):
@@ -375,10 +363,10 @@ class DiscoveryTest(base.BaseTestCase):
     def test_a_discovery_that_fails_or_knows_none_is_no_absence(self) -> None:
         api.no_pauses(self)
         for answer, error in (
-            (api.status(503), UNREACHABLE),
+            (api.status(503), _UNREACHABLE),
             (api.status(403), errors.ManagementError),
-            (requests.Timeout(), UNREACHABLE),
-            (api.group("v1beta9"), UNREACHABLE),
+            (requests.Timeout(), _UNREACHABLE),
+            (api.group("v1beta9"), _UNREACHABLE),
         ):
             management, _ = api.over(*[answer] * 3)
             self.assertRaises(error, management.list, kinds.CLUSTER, "ns")
@@ -479,8 +467,8 @@ class ServedTest(base.BaseTestCase):
     def test_no_answer_is_no_absence(self) -> None:
         api.no_pauses(self)
         for answer, kind in (
-            (api.status(503), UNREACHABLE),
-            (requests.ConnectTimeout(), UNREACHABLE),
+            (api.status(503), _UNREACHABLE),
+            (requests.ConnectTimeout(), _UNREACHABLE),
             (api.status(403), errors.ManagementError),
         ):
             management, _ = api.over(api.group("v1"), *[answer] * 3)

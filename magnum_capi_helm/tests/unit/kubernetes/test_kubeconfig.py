@@ -105,15 +105,27 @@ class ReadTest(_KubeconfigTest):
             command = str(current.user["exec"]["command"])
             self.assertEqual(expected, os.path.normpath(command), given)
 
-    def test_a_missing_file_says_which_option_to_set(self) -> None:
-        error = self.assertRaises(
-            errors.NotConfigured, _read, "/nowhere/kubeconfig"
-        )
-        self.assertEqual(
+    def test_a_file_that_is_not_to_be_read_says_what_to_do(self) -> None:
+        missing = (
             "no kubeconfig at /nowhere/kubeconfig: set [capi_helm] "
-            "kubeconfig_file to a kubeconfig of the management cluster",
-            str(error),
+            "kubeconfig_file to a kubeconfig of the management cluster"
         )
+        forbidden = (
+            "the kubeconfig /nowhere/kubeconfig can't be read "
+            "(PermissionError): let magnum-conductor's user read it, and be "
+            "that user"
+        )
+        for failure, text in (
+            (FileNotFoundError(2, "No such file"), missing),
+            (PermissionError(13, "Permission denied"), forbidden),
+        ):
+            with fixtures.MockPatch(
+                "pathlib.Path.read_text", side_effect=failure
+            ):
+                error = self.assertRaises(
+                    errors.NotConfigured, _read, "/nowhere/kubeconfig"
+                )
+            self.assertEqual(text, str(error))
 
     def test_a_file_that_is_no_kubeconfig_is_refused(self) -> None:
         for text in (
@@ -337,9 +349,6 @@ class FilesTest(unittest.TestCase):
             self.assertEqual(b"hunter2\n", done.stdout)
             self.assertEqual(-signal.SIGKILL, done.returncode)
             self.assertEqual([], os.listdir(folder))
-
-
-_DAY = 86400.0
 
 
 def token(claims: object) -> str:

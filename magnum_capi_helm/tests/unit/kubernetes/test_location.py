@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class LocationTest(base.FlowTestCase):
     def test_the_prefix_of_the_namespace_is_the_operators(self) -> None:
-        conf.CONF.set_override("namespace_prefix", "cloud-2", "capi_helm")
+        self.set_option(namespace_prefix="cloud-2")
         self.assertEqual(
             "cloud-2-fakeproject", location.namespace("fake_project")
         )

@@ -20,7 +20,6 @@ from magnum_capi_helm.tests.unit.kubernetes import api
 LABEL = "cluster.x-k8s.io/cluster-name"
 TRACK = reads.Query(kinds.MACHINE, LABEL)
 SCOPE = ("magnum-p1", "demo-1")
-OTHER = ("magnum-p1", "demo-2")
 SERVED = api.group("v1beta2")
 GONE = api.status(410, "too old resource version")
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import functools
 import io
 import json
@@ -110,6 +111,18 @@ def run_json(
     return code, lines
 
 
+def polled(kind: Any, look: Callable[[], None]) -> Any:
+    """Return a command that calls ``look`` instead of a pause."""
+
+    class Polled(kind):
+        @property
+        def pause(self) -> float:
+            look()
+            return 0.0
+
+    return Polled
+
+
 class CommandCase(base.BaseTestCase):
     """Commands on fakes, and on Magnum's real configuration code."""
 
@@ -134,6 +147,13 @@ class CommandCase(base.BaseTestCase):
         return {
             row["Check"]: (row["State"], row["Detail"]) for row in self.lines
         }
+
+    def assert_failed(self, check: str, *words: str) -> None:
+        """A check fails, and its line has these words."""
+        state, detail = self.checked()[check]
+        self.assertEqual("failed", state)
+        for each in words:
+            self.assertIn(each, detail)
 
     def printed(self) -> str:
         return self.out.getvalue()

@@ -115,9 +115,7 @@ class CheckTest(command_case.CommandCase):
     def test_check_refuses_a_receiver_that_is_not_to_be_trusted(self) -> None:
         stranger = pki.Authority("stranger")
         self.delivery("".join(stranger.signed("receiver", host=True)))
-        state, detail = self.checked()["delivery"]
-        self.assertEqual("failed", state)
-        self.assertIn("is not trusted, and nothing was sent", detail)
+        self.assert_failed("delivery", "is not trusted, and nothing was sent")
 
     def test_check_stores_a_secret_where_magnum_does(self) -> None:
         conf.CONF.set_override("cert_manager_type", "barbican", "certificates")
@@ -142,13 +140,13 @@ class CheckTest(command_case.CommandCase):
             ["POST /v1/secrets", "DELETE /v1/secrets/s-1"], requests
         )
         status = 403
-        state, detail = self.checked()["certificates"]
-        self.assertEqual("failed", state)
-        self.assertIn("Barbican, as Magnum's service user", detail)
+        self.assert_failed(
+            "certificates", "Barbican, as Magnum's service user"
+        )
         conf.CONF.set_override("region_name", "elsewhere", "barbican_client")
-        state, detail = self.checked()["certificates"]
-        self.assertEqual("failed", state)
-        self.assertIn("service in elsewhere region not found", detail)
+        self.assert_failed(
+            "certificates", "service in elsewhere region not found"
+        )
 
 
 class CheckPlacesTest(command_case.CommandCase):

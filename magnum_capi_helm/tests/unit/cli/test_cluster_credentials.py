@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
 import io
 import json
@@ -13,7 +12,6 @@ from typing import Any
 from unittest import mock
 
 import fixtures
-from magnum.common import exception
 import yaml
 
 from magnum_capi_helm.cli import base as commands
@@ -21,12 +19,11 @@ from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.fakes import cloud
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import command_case
+from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
 
-NAME = f"{base.RELEASE}-cloud-credentials"
 PASSWORD = "of-the-operator"
 LOGIN: dict[str, Any] = {
     "auth_type": "password",
@@ -46,13 +43,11 @@ TOLD = (
 )
 
 
-class ReplaceTestCase(base.FlowTestCase):
+class ReplaceTestCase(rotating.CredentialTestCase):
     """A cluster that is complete; ann is a member of its project."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.complete()
-        self.first = self.in_use()
         self.ann = {
             "id": "ann-id",
             "roles": ("member", "reader"),
@@ -75,7 +70,10 @@ class ReplaceTestCase(base.FlowTestCase):
 
     def replace(self, *argv: str) -> tuple[str, str]:
         """Return result and detail of the cluster."""
-        self.run_it("web", "--os-cloud", "ops", *argv)
+        return self.outcome("--os-cloud", "ops", *argv)
+
+    def outcome(self, *argv: str) -> tuple[str, str]:
+        self.run_it("web", *argv)
         [line] = json.loads(self.out.getvalue())
         return line["Result"], line["Detail"]
 
@@ -94,29 +92,12 @@ class ReplaceTestCase(base.FlowTestCase):
         self.assertNotIn(PASSWORD, self.log.output)
         return code
 
-    def secret(self) -> Any:
-        found = self.server.get(kinds.SECRET, base.NAMESPACE, NAME)
-        assert found is not None
-        return found
-
-    def in_use(self) -> str:
-        clouds = base64.b64decode(self.secret()["data"]["clouds.yaml"])
-        auth = yaml.safe_load(clouds)["clouds"]["openstack"]["auth"]
-        return str(auth["application_credential_id"])
-
-    def owners(self) -> dict[str, str]:
-        """Id of each credential in Keystone -> its user."""
-        return {
-            key: each["user_id"]
-            for key, each in self.openstack.credentials.items()
-        }
-
     def outdate_addon(self) -> None:
         """The addon provider has noted which data its copy is of."""
         name = f"{base.RELEASE}-cloud-config"
-        note = f"secret.addons.stackhpc.com/{NAME}"
+        note = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
         change = {"metadata": {"annotations": {note: "of the old data"}}}
-        self.server.patch(kinds.MANIFESTS, base.NAMESPACE, name, change)
+        self.edit(kinds.MANIFESTS, name, change)
 
 
 class ReplacedTest(ReplaceTestCase):
@@ -156,15 +137,13 @@ class ReplacedTest(ReplaceTestCase):
         self,
     ) -> None:
         self.outdate_addon()
-        owners = self.owners
 
-        class Hurried(cluster.Credentials):
-            @property
-            def pause(self) -> float:  # type: ignore[override]
-                raise errors.CapiHelmError(f"{len(owners())} there")
+        def hurry() -> None:
+            raise errors.CapiHelmError(f"{len(self.owners())} there")
 
         words = "web --os-cloud ops --apply --revoke-at-once"
-        code, lines = command_case.run_json(Hurried, *words.split())
+        kind = command_case.polled(cluster.Credentials, hurry)
+        code, lines = command_case.run_json(kind, *words.split())
         self.assertEqual(1, code)
         self.assertIn("2 there", str(lines))
 
@@ -192,9 +171,7 @@ class ChosenTest(ReplaceTestCase):
             self.replace("--before", before, "--apply"),
         )
         self.assertEqual(second, self.in_use())
-        row = self.row()
-        row.stack_id = None
-        row.save()
+        self.save(stack_id=None)
         self.assertEqual(("nothing to do", ""), self.replace())
 
     def test_a_time_is_of_utc_unless_it_says_otherwise(self) -> None:
@@ -223,9 +200,7 @@ class RefusedTest(ReplaceTestCase):
             "user who has a role",
         )
         self.ann["projects"] = [openstack.PROJECT]
-        row = self.row()
-        row.status = "CREATE_IN_PROGRESS"
-        row.save()
+        self.save(status="CREATE_IN_PROGRESS")
         self.assertEqual(
             (
                 "refused",
@@ -244,10 +219,9 @@ class RefusedTest(ReplaceTestCase):
         self.run_it("web", "--os-cloud", "nope")
         self.assertIn("Cloud nope was not found", self.out.getvalue())
         self.write({})
-        self.run_it("web")
-        [line] = json.loads(self.out.getvalue())
-        self.assertEqual("refused", line["Result"])
-        self.assertIn("the login of the environment", line["Detail"])
+        result, detail = self.outcome()
+        self.assertEqual("refused", result)
+        self.assertIn("the login of the environment", detail)
 
 
 LATER = "the credential is newer than --before"
@@ -282,9 +256,7 @@ class RunAgainTest(ReplaceTestCase):
             (self.before, "DELETE_IN_PROGRESS"),
         ):
             self.before = before
-            row = self.row()
-            row.status = status
-            row.save()
+            self.save(status=status)
             self.assertEqual(("nothing to do", LATER), self.again("--apply"))
             self.assertEqual({self.first, self.second}, set(self.owners()))
 
@@ -299,28 +271,20 @@ GIVEN = (
 class DeletingTestCase(ReplaceTestCase):
     """The owner is gone, and the cluster is being deleted."""
 
-    #: Of all users; None: they have any.
-    keypairs: dict[tuple[str, str], str] | None = None
-
     def setUp(self) -> None:
         super().setUp()
         self.openstack.credentials.clear()
         self.delete()
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
 
-    def catalogue(self, session: Any) -> cloud.FakeCloud:
-        found = super().catalogue(session)
-        found.keypairs = self.keypairs
-        return found
-
     def ended(self) -> None:
         """Cluster API deletes the servers, and the polls the rest."""
         self.capi.finish()
         self.poll()
-        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.assertTrue(self.gone())
         self.assertEqual({}, self.owners())
         self.assertEqual([], self.server.names(kinds.LEASE))
-        self.assertNotIn(NAME, self.server.names(kinds.SECRET))
+        self.assertNotIn(base.CREDENTIALS, self.server.names(kinds.SECRET))
 
 
 class DeletingTest(DeletingTestCase):
@@ -337,7 +301,7 @@ class DeletingTest(DeletingTestCase):
 
     def test_the_secret_that_cluster_api_reads_is_made_anew(self) -> None:
         keys = set(self.secret()["data"])
-        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
         self.assertEqual(("changed", GIVEN), self.replace("--apply"))
         self.assertEqual(keys, set(self.secret()["data"]))
         self.assertEqual({"clouds.yaml", "cacert"}, keys)
@@ -347,11 +311,8 @@ class DeletingTest(DeletingTestCase):
         self,
     ) -> None:
         mark = {lease.DELETE_MARK: LONG_AGO}
-        self.server.patch(
-            kinds.LEASE,
-            base.NAMESPACE,
-            base.RELEASE,
-            {"metadata": {"annotations": mark}},
+        self.edit(
+            kinds.LEASE, base.RELEASE, {"metadata": {"annotations": mark}}
         )
         self.poll()
         self.assertEqual("DELETE_FAILED", self.row().status)
@@ -364,9 +325,7 @@ class DeletingTest(DeletingTestCase):
     def test_a_deletion_needs_no_keypair(self) -> None:
         self.keypairs = {}
         self.server.delete(kinds.SECRET, base.NAMESPACE, base.INTENT)
-        row = self.row()
-        row.keypair = "lost"
-        row.save()
+        self.save(keypair="lost")
         self.assertEqual(("changed", GIVEN), self.replace("--apply"))
         self.ended()
 
@@ -379,12 +338,7 @@ class DeletingTest(DeletingTestCase):
         def taken() -> None:
             """The process stands still until another one has the Lease."""
             self.plane.clock.advance(60)
-            self.server.patch(
-                kinds.LEASE,
-                base.NAMESPACE,
-                base.RELEASE,
-                {"spec": {"holderIdentity": "other", "renewTime": "now"}},
-            )
+            self.hold("other")
 
         before = self.secret()["data"]
         with mock.patch.object(self.openstack, "meanwhile", taken):
@@ -408,9 +362,7 @@ class ServiceUserTest(DeletingTestCase):
 
     def by_service_user(self) -> tuple[str, str]:
         self.write({})
-        self.run_it("web", "--service-user", "--apply")
-        [line] = json.loads(self.out.getvalue())
-        return line["Result"], line["Detail"]
+        return self.outcome("--service-user", "--apply")
 
     def test_the_service_user_needs_a_role_and_owns_the_credential(
         self,

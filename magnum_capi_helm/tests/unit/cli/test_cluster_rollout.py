@@ -7,7 +7,6 @@ from __future__ import annotations
 import io
 import json
 import pathlib
-from typing import Any
 
 import fixtures
 
@@ -26,22 +25,15 @@ class RolloutCommandTest(rolling.RolloutTestCase):
         self.err = io.StringIO()
         self.looks = 0
 
-    def run_it(self, *argv: str) -> tuple[int, list[dict[str, Any]]]:
-        case = self
-
-        class Polled(cluster.Apply):
-            @property
-            def pause(self) -> float:  # type: ignore[override]
-                """Machines come up and Magnum polls while it waits."""
-                case.looks += 1
-                assert case.looks < _LOOKS, "it waits for ever"
-                case.settle()
-                return 0.0
-
-        return command_case.run_json(Polled, *argv, err=self.err)
+    def wait(self) -> None:
+        """Machines come up and Magnum polls while the command waits."""
+        self.looks += 1
+        assert self.looks < _LOOKS, "it waits for ever"
+        self.settle()
 
     def line(self, *argv: str) -> tuple[int, str, str]:
-        code, [found] = self.run_it(*argv)
+        polled = command_case.polled(cluster.Apply, self.wait)
+        code, [found] = command_case.run_json(polled, *argv, err=self.err)
         self.assertEqual("web", found["Cluster"])
         return code, found["Result"], found["Detail"]
 
@@ -118,17 +110,9 @@ class RolloutCommandTest(rolling.RolloutTestCase):
 
 class HibernateCommandTest(rolling.RolloutTestCase):
     def line(self, kind: type[cluster.Hibernate], *argv: str) -> str:
-        case = self
-
-        class Polled(kind):  # type: ignore[valid-type,misc]
-            @property
-            def pause(self) -> float:
-                """Machines go and Magnum polls while the command waits."""
-                case.settle()
-                return 0.0
-
+        polled = command_case.polled(kind, self.settle)
         _, [line] = command_case.run_json(
-            Polled, "web", *argv, err=io.StringIO()
+            polled, "web", *argv, err=io.StringIO()
         )
         return f"{line['Result']}: {line['Detail']}"
 

@@ -81,17 +81,10 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
     def line(
         self, *argv: str, kind: type[batch.Batch] = cluster.Upgrade
     ) -> tuple[int, str, str]:
-        case = self
-
-        class Polled(kind):  # type: ignore[valid-type,misc]
-            @property
-            def pause(self) -> float:
-                """Machines come up and Magnum polls while it waits."""
-                case.settle()
-                return 0.0
-
+        # Machines come up and Magnum polls while it waits.
+        polled = command_case.polled(kind, self.settle)
         code, [line] = command_case.run_json(
-            Polled, "web", *argv, err=self.err
+            polled, "web", *argv, err=self.err
         )
         return code, line["Result"], line["Detail"]
 

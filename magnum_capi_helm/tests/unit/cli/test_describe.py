@@ -27,7 +27,6 @@ from magnum_capi_helm.tests.unit.cli import described
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 WORKERS = names.machine_deployment(base.RELEASE, "default-worker")
-CREDENTIALS = names.credentials(base.RELEASE)
 NO_HOST = (
     "No valid host was found: the cloud has no room for a server of this "
     "flavor there; choose another flavor or availability zone, or ask the "
@@ -77,8 +76,7 @@ class TreeTest(described.DescribeTestCase):
 
     def test_reasons_stand_at_their_parts(self) -> None:
         machine = f"{WORKERS}-m0"
-        live = self.server.get(kinds.MACHINE, base.NAMESPACE, machine)
-        assert live is not None
+        live = self.live(kinds.MACHINE, machine)
         ill = [
             {"type": "Ready", "status": "False", "message": "node is ill"},
             {
@@ -113,9 +111,7 @@ class TreeTest(described.DescribeTestCase):
         )
 
     def test_helm_that_did_not_end(self) -> None:
-        name = names.helm_record(base.RELEASE, 1)
-        change = {"metadata": {"labels": {"status": "pending-upgrade"}}}
-        self.server.patch(kinds.SECRET, base.NAMESPACE, name, change)
+        self.relabel(1, status="pending-upgrade")
         self.assertEqual(
             [
                 "cluster web (CREATE_COMPLETE, HEALTHY): not ready: helm: "
@@ -129,19 +125,16 @@ class TreeTest(described.DescribeTestCase):
     def test_a_credential_that_keystone_refuses(self) -> None:
         self.openstack.stillborn = True
         [line] = self.lines()[1:]
-        self.assertTrue(
-            line.startswith(
-                "credential R-cloud-credentials: not ready: Keystone refuses"
-            ),
+        self.assertRegex(
             line,
+            "^credential R-cloud-credentials: not ready: Keystone refuses",
         )
         self.assertEqual(1, self.describe())
 
     def test_the_machine_that_was_made_last_comes_last(self) -> None:
-        key = (kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
-        first = self.server.get(*key)
-        assert first is not None
-        self.server.delete(*key)
+        name = f"{WORKERS}-m0"
+        first = self.live(kinds.MACHINE, name)
+        self.server.delete(kinds.MACHINE, base.NAMESPACE, name)
         self.server.stamp = "2100-01-01T00:00:00Z"
         self.server.apply(kinds.MACHINE, first)
         self.describe()
@@ -149,13 +142,10 @@ class TreeTest(described.DescribeTestCase):
         self.assertEqual(["m1", "m0"], found)
 
     def test_a_failed_cluster_shows_the_reason_of_its_row(self) -> None:
-        row = self.row()
-        row.status, row.status_reason = "UPDATE_FAILED", "quota exceeded"
-        row.save()
+        self.save(status="UPDATE_FAILED", status_reason="quota exceeded")
         self.assertIn(": not ready: quota exceeded", self.lines()[0])
         # Nothing was made of it.
-        row.stack_id, row.status = None, "CREATE_FAILED"
-        row.save()
+        self.save(stack_id=None, status="CREATE_FAILED")
         self.out = io.StringIO()
         self.assertEqual(1, self.describe())
         self.assertEqual(
@@ -167,8 +157,7 @@ class TreeTest(described.DescribeTestCase):
     def test_programs_get_the_same_tree(self) -> None:
         self.describe("-f", "json")
         found = json.loads(self.out.getvalue())
-        self.out.seek(0)
-        self.out.truncate()
+        self.out.truncate(self.out.seek(0))
         self.describe("-f", "yaml")
         self.assertEqual(found, yaml.safe_load(self.out.getvalue()))
         self.assertEqual(
@@ -178,7 +167,7 @@ class TreeTest(described.DescribeTestCase):
         self.assertEqual(
             {
                 "kind": "credential",
-                "name": CREDENTIALS,
+                "name": base.CREDENTIALS,
                 "state": "ready",
                 "note": "",
                 "reason": "",
@@ -210,11 +199,7 @@ class AutoscalerTest(described.DescribeTestCase):
         condition = {"type": "Available", "status": "False", "message": "why"}
         self.server.set_status(*key, {"conditions": [condition]})
         self.assertIn("autoscaler R-autoscaler: not ready: why", self.lines())
-        self.management.fail(
-            errors.ManagementUnreachable("no answer"),
-            verbs=["get"],
-            kind=kinds.DEPLOYMENT,
-        )
+        self.fails("get", kinds.DEPLOYMENT)
         self.assertIn(
             "autoscaler R-autoscaler: unknown: the management cluster does "
             "not say",
@@ -280,7 +265,6 @@ class DrawTest(oslotest.BaseTestCase):
 
 RESOURCE = f"{base.NAMESPACE}-{base.RELEASE}"
 MADE = f"k8s-clusterapi-cluster-{RESOURCE}"
-WORKER = f"{base.RELEASE}-default-worker"
 PLANE = f"{base.RELEASE}-control-plane"
 #: What cluster-api-provider-openstack 0.14.6 writes when all is made.
 INFRASTRUCTURE: dict[str, Any] = {
@@ -308,11 +292,11 @@ INFRASTRUCTURE: dict[str, Any] = {
 }
 OF_ALL = [
     f"server {PLANE}-m0 (server-0)",
-    f"server {WORKER}-m0 (server-1)",
+    f"server {WORKERS}-m0 (server-1)",
     "port port-0",
     "port port-1",
-    f"volume {WORKER}-m1-root",
-    f"volume {WORKER}-m1-etcd",
+    f"volume {WORKERS}-m1-root",
+    f"volume {WORKERS}-m1-etcd",
     f"load balancer {MADE}-kubeapi (lb-id)",
     "floating IP 203.0.113.10",
     f"router {MADE} (router-id)",
@@ -356,7 +340,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
 
     def openstack_servers(self) -> None:
         """Two servers, and one that has volumes only."""
-        for number, name in enumerate((f"{PLANE}-m0", f"{WORKER}-m0")):
+        for number, name in enumerate((f"{PLANE}-m0", f"{WORKERS}-m0")):
             ports = {"ports": [{"id": f"port-{number}"}]}
             self.openstack_server(
                 name,
@@ -366,7 +350,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
         etcd = {"name": "etcd", "storage": {"type": "Volume"}}
         scratch = {"name": "scratch", "storage": {"type": "Local"}}
         self.openstack_server(
-            f"{WORKER}-m1",
+            f"{WORKERS}-m1",
             {
                 "rootVolume": {"sizeGiB": 20},
                 "additionalBlockDevices": [etcd, scratch],
@@ -375,8 +359,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
         )
 
     def listed(self) -> list[str]:
-        self.out.seek(0)
-        self.out.truncate()
+        self.out.truncate(self.out.seek(0))
         self.assertEqual(1, self.describe())
         lines = [e.strip("│├└─ ") for e in self.out.getvalue().splitlines()]
         [start] = [
@@ -434,7 +417,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
 
     def test_servers_of_an_older_provider_are_listed(self) -> None:
         """There is no OpenStackServer; OpenStackMachines have the ids."""
-        name = f"{WORKER}-m0"
+        name = f"{WORKERS}-m0"
         self.server.set_status(
             kinds.OPENSTACK_MACHINE,
             base.NAMESPACE,
@@ -444,10 +427,10 @@ class DescribeDeletionTest(described.DescribeTestCase):
         self.assertEqual(f"server {name} (server-1)", self.listed()[0])
 
     def test_unreadable_servers_leave_the_other_objects_listed(self) -> None:
-        self.management.fail(
-            responses.ForbiddenError("no"),
-            verbs=["list"],
-            kind=kinds.OPENSTACK_SERVER,
+        self.fails(
+            "list",
+            kinds.OPENSTACK_SERVER,
+            error=responses.ForbiddenError("no"),
         )
         self.assertEqual(OF_ALL[6:], self.listed())
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+from typing import Any
 import uuid
 
 import fixtures
@@ -89,9 +90,7 @@ class FromOldVersionTest(test_driver_legacy.LegacyTestCase):
         self.assertIn("default_helm_chart_version = 0.10.1", detail)
 
     def test_an_option_that_this_version_refuses(self) -> None:
-        conf.CONF.set_override(
-            "trusted_ca_files", ["/nowhere/ca.pem"], "capi_helm"
-        )
+        self.set_option(trusted_ca_files=["/nowhere/ca.pem"])
         ((name, detail),) = self.failed()
         self.assertEqual("configuration", name)
         self.assertIn("/nowhere/ca.pem", detail)
@@ -114,15 +113,13 @@ class FromOldVersionTest(test_driver_legacy.LegacyTestCase):
                 ["no release gone", "kubeconfig_file"],
             ),
         ):
-            row = self.row()
-            row.update({"status": "CREATE_COMPLETE", "labels": {}, **fields})
-            row.save()
+            well: dict[str, Any] = {"status": "CREATE_COMPLETE", "labels": {}}
+            self.save(**{**well, **fields})
             ((check, detail),) = self.failed()
             self.assertEqual(name, check)
             for each in words:
                 self.assertIn(each, detail)
-        row.stack_id = None
-        row.save()
+        self.save(stack_id=None)
         self.assertEqual([], self.failed())
         self.assertIn("no release", self.lines[2]["Detail"])
 
@@ -134,14 +131,13 @@ class FromOldVersionTest(test_driver_legacy.LegacyTestCase):
         self.assertNotIn("cluster", states)
 
     def test_labels_that_are_taken_otherwise(self) -> None:
-        row = self.row()
-        row.labels = {
+        labels = {
             "boot_volume_size": "large",
             "monitoring_enabled": "true",
             "metrics_server_enabled": "false",
             "nodelocaldns_enabled": "true",
         }
-        row.save()
+        self.save(labels=labels)
         self.assertEqual([], self.failed())
         details = [
             each["Detail"] for each in self.lines if each["Check"] == "label"

@@ -88,7 +88,5 @@ class KubeconfigTest(base.FlowTestCase):
             self.assertNotIn("secret: ", why)
 
     def test_a_cluster_of_which_nothing_was_made(self) -> None:
-        row = self.row()
-        row.stack_id = None
-        row.save()
+        self.save(stack_id=None)
         self.assertIn("no release", self.refused())

@@ -14,7 +14,6 @@ from magnum import objects
 from magnum.drivers.common import driver as drivers
 
 from magnum_capi_helm.cli import list as listing
-from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import names
@@ -63,9 +62,7 @@ class ListTest(listed.ListTestCase):
                     self.server.create(kind, made)
 
     def test_a_piped_table_has_six_columns_and_120_characters(self) -> None:
-        row = self.row()
-        row.name = "the-production-cluster-of-team-seven-" * 3
-        row.save()
+        self.save(name="the-production-cluster-of-team-seven-" * 3)
         out = io.StringIO()
         command_case.run(listing.List, out=out)
         border, header, *_ = out.getvalue().splitlines()
@@ -102,9 +99,7 @@ class ListTest(listed.ListTestCase):
         )
 
     def test_rows_that_changed_since_are_a_drift_unless_they_go(self) -> None:
-        row, group = self.row(), self.groups()["default-worker"]
-        group.node_count += 1
-        group.save()
+        self.save(self.groups()["default-worker"], node_count=3)
         code, (line,) = listed.run()
         self.assertEqual(
             "drift: the rows want something else than was last applied",
@@ -112,15 +107,13 @@ class ListTest(listed.ListTestCase):
         )
         self.assertEqual(1, code)
         # A deletion whose groups are not marked yet.
-        row.status = "DELETE_IN_PROGRESS"
-        row.save()
+        self.save(status="DELETE_IN_PROGRESS")
         self.assertEqual([(base.RELEASE, "ok")], self.states())
 
     def test_every_operation_ends_with_ok(self) -> None:
         self.resize(3)
         self.add("extra")
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual([(base.RELEASE, "ok")], self.states())
 
     def test_only_clusters_of_this_driver_are_listed(self) -> None:
@@ -151,29 +144,19 @@ class ListTest(listed.ListTestCase):
     def test_its_rows_are_listed_while_it_does_not_answer(self) -> None:
         self.management.unreachable()
         code, (line,) = listed.run()
-        self.assertEqual(
+        state = (
             "unreachable: the management cluster does not answer "
-            "(ConnectTimeout). It is https://fake",
-            line["State"],
+            "(ConnectTimeout). It is https://fake"
         )
         self.assertEqual(
-            ("web", "CREATE_COMPLETE"), (line["Name"], line["Status"])
+            (1, "web", "CREATE_COMPLETE", state),
+            (code, line["Name"], line["Status"], line["State"]),
         )
-        self.assertEqual(1, code)
 
     def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
-        original = self.management.list
-
-        def refused(
-            kind: kinds.Kind, namespace: str | None, *args: Any, **options: Any
-        ) -> Any:
-            if namespace is None:
-                raise responses.ForbiddenError("forbidden")
-            return original(kind, namespace, *args, **options)
-
-        self.management.list = refused  # type: ignore[method-assign]
+        listed.refuse_all_namespaces(self.management)
         self.assertEqual([(base.RELEASE, "ok")], self.states())
-        self.management.fail(responses.ForbiddenError("forbidden"))
+        self.fails(error=responses.ForbiddenError("forbidden"))
         self.assertEqual(
             [(base.RELEASE, "unreachable: forbidden")], self.states()
         )
@@ -231,7 +214,7 @@ class OrphansTest(listed.ListTestCase):
 
     def test_a_release_of_another_region_is_no_orphan(self) -> None:
         def mark(owner: str | None, region: str) -> None:
-            conf.CONF.set_override("region_name", region, "capi_helm")
+            self.set_option(region_name=region)
             labels = {"magnum.openstack.org/region": owner}
             change = {"metadata": {"labels": labels}}
             self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
@@ -293,6 +276,12 @@ class ListOfSeveralTest(placing.LocationTestCase):
         self.overwrite()
         self.assertEqual([("web", "b", "ok")], self.where())
 
+    def test_another_clouds_clusters_are_not_listed(self) -> None:
+        self.set_option(namespace_prefix="east")
+        self.assertEqual(
+            [("web", "b", "not on its management cluster")], self.where()
+        )
+
     def test_a_management_cluster_limits_the_list(self) -> None:
         self.stop("a")
         only = "--management-cluster"
@@ -315,9 +304,3 @@ class ListOfSeveralTest(placing.LocationTestCase):
         self.assertEqual(("web", "b"), second[:2])
         self.assertIn("unreachable: the management cluster b", second[2])
         self.assertEqual(1, listed.run()[0])
-
-    def test_another_clouds_clusters_are_not_listed(self) -> None:
-        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
-        self.assertEqual(
-            [("web", "b", "not on its management cluster")], self.where()
-        )

@@ -14,6 +14,7 @@ from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import moving
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
@@ -36,22 +37,17 @@ def copy(
                 target.create(kind, each)
 
 
-class AcceptTest(base.FlowTestCase):
+class AcceptTest(moving.OriginTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.complete()
         self.old = self.management.identity()
 
-    def recorded(self) -> str:
-        return str(self.groups()["default-master"].stack_id)
-
     def rebuild(self, *without: kinds.Kind) -> str:
         """The same objects on another one; its identity."""
-        other = plane.Plane(conf.CONF.capi_helm.chart_store)
-        copy(self.server, other.server, *without)
-        base.install(self, other.runtime())
-        self.other = other
-        return other.management.identity()
+        self.other = self.move()
+        copy(self.server, self.other.server, *without)
+        return self.other.management.identity()
 
     def test_another_identity_is_shown_and_recorded(self) -> None:
         self.assertEqual((0, [("nothing to do", "")]), run("--all", "--apply"))
@@ -67,9 +63,7 @@ class AcceptTest(base.FlowTestCase):
         self.assertEqual(f"{base.RELEASE}@{new}", self.recorded())
         self.rotate()
         self.assertEqual((0, [("nothing to do", "")]), run("web"))
-        row = self.row()
-        row.stack_id = None
-        row.save()
+        self.save(stack_id=None)
         self.assertEqual((0, [("nothing to do", "")]), run("web"))
 
     def test_accepted_it_can_be_changed_and_deleted(self) -> None:

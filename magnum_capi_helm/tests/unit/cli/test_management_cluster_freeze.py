@@ -80,9 +80,7 @@ class CommandsTest(base.FlowTestCase):
             looks.append(1)
             if len(looks) == 5:
                 idle = {"spec": {"holderIdentity": ""}}
-                self.server.patch(
-                    kinds.LEASE, base.NAMESPACE, base.RELEASE, idle
-                )
+                self.edit(kinds.LEASE, base.RELEASE, idle)
 
         with self.busy():
             self.management.before = look
@@ -140,7 +138,7 @@ class CommandsTest(base.FlowTestCase):
             ("patch", kinds.NAMESPACE, "refused"),
         ):
             error = errors.ManagementError(f"may not {verb} (403)")
-            self.management.fail(error, verbs=[verb], kind=kind)
+            self.fails(verb, kind, error=error)
             order = ("--reason", "x", "--apply")
             self.assertRaises(
                 errors.ManagementError, self.run_command, Freeze, *order

@@ -46,16 +46,7 @@ def printed() -> promtool.Found:
     }
 
 
-class MetricsTestCase(base.FlowTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.complete()
-        self.server.patch(
-            kinds.CLUSTER, base.NAMESPACE, base.RELEASE, listed.CHART
-        )
-
-
-class MetricsTest(MetricsTestCase):
+class MetricsTest(listed.ListTestCase):
     def test_a_cluster_that_is_well(self) -> None:
         self.health_poll()
         uuid = f"'uuid': '{self.uuid}'"
@@ -105,7 +96,7 @@ class MetricsTest(MetricsTestCase):
 
     def test_a_credential_has_a_sample_once_it_was_tried(self) -> None:
         name = "cluster_credential_refused"
-        conf.CONF.set_override("app_cred_check_interval", 0, "capi_helm")
+        self.set_option(app_cred_check_interval=0)
         self.health_poll()
         self.assertNotIn(name, printed())
         conf.CONF.clear_override("app_cred_check_interval", "capi_helm")
@@ -115,8 +106,8 @@ class MetricsTest(MetricsTestCase):
         self.assertEqual([f"{{'uuid': '{self.uuid}'}} 1.0"], printed()[name])
 
     def test_leases_that_may_not_be_listed(self) -> None:
-        self.management.fail(
-            responses.ForbiddenError("forbidden"), kind=kinds.LEASE
+        self.fails(
+            kind=kinds.LEASE, error=responses.ForbiddenError("forbidden")
         )
         code, text, stderr = run()
         self.assertEqual((1, "leases: forbidden\n"), (code, stderr))
@@ -127,16 +118,7 @@ class MetricsTest(MetricsTestCase):
 
     def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
         expected = run()[1]
-        original = self.management.list
-
-        def refused(
-            kind: kinds.Kind, namespace: str | None, *args: Any, **options: Any
-        ) -> Any:
-            if namespace is None:
-                raise responses.ForbiddenError("forbidden")
-            return original(kind, namespace, *args, **options)
-
-        self.management.list = refused  # type: ignore[method-assign]
+        listed.refuse_all_namespaces(self.management)
         self.assertEqual((0, expected, ""), run())
 
     def test_without_a_management_cluster_the_rows_are_left(self) -> None:
@@ -199,10 +181,10 @@ class MetricsTest(MetricsTestCase):
         )
 
     def test_a_kubeconfig_that_is_none_hides_nothing_else(self) -> None:
+        failed = 'read_success{management_cluster="",part="kubeconfigs"} 0.0'
         documents: tuple[Any, ...] = ("x", {}, {"clusters": [], "users": []})
         for document in documents:
-            made = kubeconfig(document)
-            self.server.apply(kinds.SECRET, made)
+            self.server.apply(kinds.SECRET, kubeconfig(document))
             code, text, stderr = run()
             self.assertEqual(1, code)
             self.assertRegex(
@@ -210,10 +192,7 @@ class MetricsTest(MetricsTestCase):
                 rf"\Akubeconfigs: the Secret {SECRET} has no "
                 r"kubeconfig with certificates \(\w+\)\n\Z",
             )
-            self.assertIn(
-                'read_success{management_cluster="",part="kubeconfigs"} 0.0',
-                text,
-            )
+            self.assertIn(failed, text)
             self.assertIn('state="ok"', text)
 
 

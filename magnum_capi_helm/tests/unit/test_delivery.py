@@ -75,31 +75,26 @@ class ReadyTest(delivery_case.DeliveryCase):
         while self.server.get(kinds.SECRET, base.NAMESPACE, name):
             self.poll()
             self.capi.roll()
-        self.assertIn("step 3 of 6", self.row().status_reason)
+        self.assertIn("step 3 of 6", self.why())
         self.administrator(*self.credential, pki.Authority("new").pem)
         self.later(60.0)
         self.assertEqual(2, len(self.receiver.received))
 
-    def test_a_health_poll_delivers_and_a_status_poll_does_not(self) -> None:
-        self.created()
-        self.poll()
-        self.assertEqual([], self.receiver.received)
-        self.health_poll()
-        self.assertEqual(1, len(self.receiver.received))
-
-    def test_an_incomplete_cluster_is_not_delivered(self) -> None:
+    def test_a_health_poll_alone_delivers_a_complete_cluster(self) -> None:
         self.create()
         self.poll()
         self.health_poll()
         self.assertEqual([], self.receiver.received)
         self.assertIsNone(self.secret())
+        self.settle()
+        self.assertEqual([], self.receiver.received)
+        self.health_poll()
+        self.assertEqual(1, len(self.receiver.received))
 
     def test_the_record_goes_with_the_cluster(self) -> None:
         self.ready()
         self.assertIsNotNone(self.secret())
-        self.delete()
-        self.capi.finish()
-        self.poll()
+        self.vanish()
         self.assertIsNone(self.secret())
 
 

@@ -13,7 +13,6 @@ from magnum_capi_helm import delivery
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.delivery import delivery_case
 from magnum_capi_helm.tests.unit.delivery import endpoint
@@ -121,8 +120,7 @@ class HinderedTest(delivery_case.DeliveryCase):
 
     def test_an_unreachable_management_cluster_delays_it(self) -> None:
         self.complete()
-        away = errors.ManagementUnreachable("away")
-        self.management.fail(away, name=delivery_case.SECRET, times=1)
+        self.fails(name=delivery_case.SECRET, times=1)
         self.assertEqual("HEALTHY", self.health_poll().health_status)
         self.assertEqual([], self.receiver.received)
         self.later(61)

@@ -136,8 +136,7 @@ class EndToEndTest(base.FlowTestCase, api_base.FunctionalTest):
         self.release = names.release("web", self.uuid)
         self.capi = self.plane.cluster_api(base.NAMESPACE, self.release)
         self.assertEqual("create", self.done())
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual(("CREATE_COMPLETE", 2), self.statuses_by_the_api())
 
         self.request(
@@ -146,8 +145,7 @@ class EndToEndTest(base.FlowTestCase, api_base.FunctionalTest):
             {"node_count": 3},
         )
         self.assertEqual("resize", self.done())
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual(("UPDATE_COMPLETE", 3), self.statuses_by_the_api())
 
         self.request("delete", f"clusters/{self.uuid}")

@@ -11,9 +11,6 @@ import base64
 import dataclasses
 from typing import Any
 
-from magnum.common import exception
-from magnum.conductor.handlers import nodegroup_conductor
-
 from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
@@ -112,10 +109,7 @@ class LegacyTestCase(base.FlowTestCase):
         return self.server.get(kinds.SECRET, base.NAMESPACE, name)
 
     def replicas(self, group: str = "default-worker") -> int:
-        found = self.server.get(
-            kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, f"{self.release}-{group}"
-        )
-        assert found is not None
+        found = self.live(kinds.MACHINE_DEPLOYMENT, f"{self.release}-{group}")
         return int(found["spec"]["replicas"])
 
 
@@ -145,28 +139,18 @@ class LegacyTest(LegacyTestCase):
 
         self.poll()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
         self.assertEqual(3, self.replicas())
 
     def test_a_resize_in_progress_at_the_swap_is_finished(self) -> None:
-        group = self.groups()["default-worker"]
-        group.node_count = 4
-        group.save()
-        row = self.row()
-        row.status = "UPDATE_IN_PROGRESS"
-        row.save()
+        self.save(self.groups()["default-worker"], node_count=4)
+        self.save(status="UPDATE_IN_PROGRESS")
         self.poll()
         self.assertEqual(4, self.replicas())
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def test_an_update_that_1_4_0_applied_is_not_applied_again(self) -> None:
-        row = self.row()
-        row.status = "UPDATE_IN_PROGRESS"
-        row.save()
+        self.save(status="UPDATE_IN_PROGRESS")
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual([], self.helm.upgrades)
@@ -183,9 +167,7 @@ class LegacyTest(LegacyTestCase):
 
     def restore(self, *kept: kinds.Kind) -> None:
         """The management cluster is restored, with these kinds alone."""
-        row = self.row()
-        row.api_address = "https://192.0.2.1:6443"
-        row.save()
+        self.save(api_address="https://192.0.2.1:6443")
         for kind in {*kinds.ALL} - {kinds.NAMESPACE, *kept}:
             for name in self.server.names(kind):
                 self.server.delete(kind, base.NAMESPACE, name)
@@ -196,7 +178,7 @@ class LegacyTest(LegacyTestCase):
         self.restore()
         self.delete()
         self.poll()
-        self.assertIn("neither the Cluster nor", self.row().status_reason)
+        self.assertIn("neither the Cluster nor", self.why())
         self.assertEqual(1, len(self.openstack.credentials))
 
     def test_a_deletion_that_1_4_0_began_goes_on(self) -> None:
@@ -242,8 +224,7 @@ class UpgradeTest(LegacyTestCase):
         self.handler.cluster_upgrade(
             self.context, self.row(), new, 1, self.groups()["default-worker"]
         )
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, {self.row().status})
         told = self.helm.upgrades[-1]
         self.assertEqual("0.16.1", told.chart_version)
@@ -271,11 +252,9 @@ class OddLabelTest(LegacyTest):
 
     def test_a_nodegroup_is_added_unless_its_own_value_is_wrong(self) -> None:
         own = {**self.labels(), "boot_volume_size": "huge"}
-        refused = self.assertRaises(
-            exception.InvalidParameterValue, self.add, "own", labels=own
-        )
-        self.assertIn("label boot_volume_size: ", str(refused))
-        self.assertIn("It is 'huge'", str(refused))
+        refused = self.error_of(self.add, "own", labels=own)
+        self.assertIn("label boot_volume_size: ", refused)
+        self.assertIn("It is 'huge'", refused)
         self.add("more", labels=self.labels(), image_id="ubuntu-1.30")
         [*_, made] = self.helm.upgrades[-1].values["nodeGroups"]
         self.assertEqual("more", made["name"])
@@ -302,30 +281,22 @@ class OddGroupTest(LegacyTest):
         return values
 
     def test_a_resize_keeps_its_chart_and_its_values(self) -> None:
-        self.handler.cluster_resize(
-            self.context, self.row(), 2, [], self.groups()["GPU_1"]
-        )
-        [call] = self.helm.upgrades
+        self.resize(2, "GPU_1")
+        self.assertEqual(1, len(self.helm.upgrades))
         counts = {
-            each["name"]: each["machineCount"]
-            for each in call.values["nodeGroups"]
+            each["name"]: each["machineCount"] for each in self.node_groups()
         }
         self.assertEqual({"default-worker": 2, "gpu-1": 2}, counts)
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def test_a_deleted_legacy_group_does_not_come_back(self) -> None:
         for _ in range(2):
-            nodegroup_conductor.Handler().nodegroup_delete(
-                self.context, self.row(), self.groups()["GPU_1"]
-            )
+            self.remove("GPU_1")
         self.resize(3)
-        groups = self.helm.upgrades[-1].values["nodeGroups"]
-        self.assertEqual(["default-worker"], [g["name"] for g in groups])
+        names = [each["name"] for each in self.node_groups()]
+        self.assertEqual(["default-worker"], names)
         self.capi.remove_group("gpu-1")
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertNotIn("GPU_1", self.groups())
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
@@ -340,8 +311,7 @@ class LongNameTest(LegacyTestCase):
         given = {name: "true", "capi_helm_chart_version": "0.16.1"}
         new = self.template(image_id="ubuntu-1.31", labels=given)
         group = self.groups()["default-worker"]
-        upgrade = self.assertRaises(
-            exception.NotSupported,
+        upgrade = self.error_of(
             self.handler.cluster_upgrade,
             *(self.context, self.row(), new, 1, group),
         )
@@ -356,6 +326,6 @@ class LongNameTest(LegacyTestCase):
             "41 characters, so the chart would make two addons of one name. "
             "It is 'true'"
         )
-        self.assertIn(text, str(upgrade))
+        self.assertIn(text, upgrade)
         self.assertEqual(text, str(apply))
         self.assertEqual([], self.helm.upgrades)

@@ -7,12 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from magnum.common import exception
-
-from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import rollback
-from magnum_capi_helm.operations import cluster_operation
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
@@ -29,13 +24,7 @@ QUIET = [
 ]
 
 
-class BeforeTestCase(stored.StoredTestCase):
-    def settle(self) -> None:
-        self.capi.settle()
-        self.poll()
-
-
-class QuietTest(BeforeTestCase):
+class QuietTest(stored.StoredTestCase):
     def check_a_poll_changes_nothing(self, name: str) -> None:
         self.load(name)
         rows = self.rows()
@@ -65,22 +54,16 @@ class QuietTest(BeforeTestCase):
             stored.unmarked(self.helm.upgrades[-1].values),
         )
         self.assertEqual(before["chart"], self.now("intent.json")["chart"])
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def now(self, key: str) -> Any:
-        secret = self.server.get(
-            kinds.SECRET, base.NAMESPACE, f"{self.release}-intent"
-        )
-        assert secret is not None
+        secret = self.live(kinds.SECRET, f"{self.release}-intent")
         return json.loads(stored.decoded(secret["data"][key]))
 
     def check_a_deletion_leaves_nothing(self, name: str) -> None:
         self.load(name)
-        self.delete()
-        self.capi.finish()
-        self.poll()
-        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.vanish()
+        self.assertTrue(self.gone())
         self.assertEqual({}, self.openstack.credentials)
         self.assertEqual({}, self.openstack.server_groups.groups)
         self.assertEqual([], self.server.names(kinds.LEASE))
@@ -104,7 +87,7 @@ for _name in QUIET:
         _add(_check, _name)
 
 
-class UnfinishedTest(BeforeTestCase):
+class UnfinishedTest(stored.StoredTestCase):
     def names(self) -> list[str]:
         return [each["name"] for each in self.node_groups()]
 
@@ -121,11 +104,9 @@ class UnfinishedTest(BeforeTestCase):
         self.resize(4)
         self.assertEqual([], self.helm.upgrades)
         # It died: its Lease is not renewed any more.
-        self.plane.clock.advance(31)
-        self.poll()
+        self.poll_after(31)
         self.assertEqual(4, self.replicas())
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
 
     def test_requests_that_wait_are_done(self) -> None:
         self.load("requests")
@@ -135,8 +116,7 @@ class UnfinishedTest(BeforeTestCase):
             each["name"]: each["machineCount"] for each in self.node_groups()
         }
         self.assertEqual({"default-worker": 4, "old": 1, "new": 2}, counts)
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
     def test_an_interrupted_upgrade_is_finished(self) -> None:
@@ -145,23 +125,19 @@ class UnfinishedTest(BeforeTestCase):
         self.assertEqual({("1.35.1", "i-2")}, self.machines())
         moves = self.data()["moves.json"]["json"]
         self.assertEqual(moves["template"], self.row().cluster_template_id)
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
         self.assertEqual("v1.35.1", self.row().coe_version)
 
     def test_a_failed_upgrade_can_be_taken_back(self) -> None:
         self.load("upgrade_failed")
         before = self.data()["before.json"]["json"]["moves"]
         self.template(uuid=before["template"])
-        rollback.rollback(
-            cluster_operation.Operation(self.admin, self.row(), runtime.get())
-        )
+        self.roll_back()
         self.assertEqual(
             self.values("before-values.json.gz"),
             stored.unmarked(self.helm.upgrades[-1].values),
         )
-        self.settle()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assert_updated()
         self.assertEqual(before["template"], self.row().cluster_template_id)
 
     def test_a_deletion_goes_on(self) -> None:
@@ -169,14 +145,13 @@ class UnfinishedTest(BeforeTestCase):
         self.poll()
         self.capi.finish()
         self.poll()
-        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.assertTrue(self.gone())
         self.assertEqual({}, self.openstack.credentials)
         self.assertEqual([], self.server.names(kinds.SECRET))
 
     def test_a_frozen_management_cluster_stays_frozen(self) -> None:
         self.load("frozen")
-        error = self.assertRaises(exception.NotSupported, self.resize, 5)
-        self.assertIn("another disk", str(error))
+        self.assertIn("another disk", self.error_of(self.resize, 5))
         self.assertEqual([], self.helm.upgrades)
 
     def test_a_nodegroup_whose_deletion_waits_goes(self) -> None:
@@ -204,5 +179,5 @@ class SeveralTest(placing.LocationTestCase, stored.StoredTestCase):
     def test_a_cluster_accepted_as_gone_is_deleted(self) -> None:
         self.load("gone", self.planes["b"])
         self.poll()
-        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.assertTrue(self.gone())
         self.assertFalse(self.there("b"))

@@ -70,23 +70,16 @@ class HealthTest(_SteadyTest):
         self.capi.settle()
         self.assertEqual("HEALTHY", self.look()["health_status"])
 
-    def test_health_that_somebody_else_wrote_is_corrected(self) -> None:
-        row = self.row()
-        row.health_status = "UNKNOWN"
-        row.save()
+    def test_a_row_that_somebody_changed_is_corrected(self) -> None:
+        before = self.row().coe_version
+        self.save(health_status="UNKNOWN")
         self.assertEqual("HEALTHY", self.look()["health_status"])
-
-    def test_a_row_that_somebody_changed_is_looked_at(self) -> None:
-        row = self.row()
-        before, row.coe_version = row.coe_version, "v0.0.0"
-        row.save()
+        self.save(coe_version="v0.0.0")
         self.look()
         self.assertEqual(before, self.row().coe_version)
 
     def test_a_group_whose_row_changed_is_looked_at_in_time(self) -> None:
-        group = self.groups()["default-worker"]
-        group.node_addresses = []
-        group.save()
+        self.save(self.groups()["default-worker"], node_addresses=[])
         self.look()
         self.assertEqual([], self.groups()["default-worker"].node_addresses)
         self.plane.clock.advance(901)
@@ -130,27 +123,21 @@ class StatusTest(_SteadyTest):
     def test_a_timeout_is_noticed_in_time(self) -> None:
         # Six seconds are left.
         self.backdate(minutes=59.9)
-        self.plane.clock.advance(61)
-        self.poll()
+        self.poll_after(61)
         self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
         self.backdate(minutes=60.1)
-        self.plane.clock.advance(7)
-        self.poll()
+        self.poll_after(7)
         self.assertEqual("CREATE_FAILED", self.row().status)
 
     def test_a_change_that_another_conductor_left_to_the_polls(self) -> None:
-        group = self.groups()["default-worker"]
-        group.node_count = 3
-        group.save()
+        self.save(self.groups()["default-worker"], node_count=3)
         self.poll()
         self.assertEqual(2, self.replicas())
-        self.plane.clock.advance(61)
-        self.poll()
+        self.poll_after(61)
         self.assertEqual(3, self.replicas())
 
     def test_a_change_of_its_own_is_seen_by_the_next_poll(self) -> None:
-        self.capi.settle()
-        self.poll()
+        self.settle()
         self.assertEqual("CREATE_COMPLETE", self.row().status)
         self.resize(3)
         self.poll()

@@ -157,9 +157,7 @@ class DriverTest(command_case.CommandCase):
                 self.loaded[_UBUNTU] = Rival
                 self.assertEqual(told, self.checked()["driver"])
 
-    def test_since_magnum_23_it_does_not_decide_for_old_templates(
-        self,
-    ) -> None:
+    def test_since_magnum_23_old_templates_are_decided_otherwise(self) -> None:
         """Magnum 22 and older made templates without a driver."""
         self.choose(OURS)
         good = ("ok", f"{OURS}, by {_DEFAULT}")

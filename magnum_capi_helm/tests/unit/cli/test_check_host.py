@@ -246,9 +246,7 @@ class ConfigurationTest(command_case.CommandCase):
         )
         self.assertEqual("ok", found["management cluster"][0])
 
-    def test_options_that_nothing_starts_with_are_the_only_trouble(
-        self,
-    ) -> None:
+    def test_options_without_which_nothing_starts_fail_alone(self) -> None:
         self.read("[capi_helm]\nhelm_timeout = abc\n")
         runtime.reset()
         self.assertEqual(
@@ -317,9 +315,7 @@ class TemplatesTest(command_case.CommandCase):
             self.line(),
         )
 
-    def test_a_template_whose_clusters_are_refused_fails_the_check(
-        self,
-    ) -> None:
+    def test_a_template_of_refused_clusters_fails_the_check(self) -> None:
         conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
         heat = command_case.template("heat", labels={"calico_tag": "v3"})
         self.templates.append(heat)

@@ -164,9 +164,7 @@ class RefreshTest(RefreshTestCase):
         )
         self.assertEqual(self.before["data"], self.secret()["data"])
 
-    def test_a_cluster_that_is_deleted_or_without_a_credential_is_refused(
-        self,
-    ) -> None:
+    def test_a_deletion_or_a_missing_credential_is_refused(self) -> None:
         broken = base64.b64encode(f"[{openstack.SECRET}".encode()).decode()
         self.patch(data={"clouds.yaml": broken})
         line = self.refresh()
@@ -201,9 +199,7 @@ class TrustTest(RefreshTestCase):
                 encoding.pem_certificates(self.data("cacert")),
             )
 
-    def test_machines_get_a_new_ca_with_an_upgrade_and_it_says_so(
-        self,
-    ) -> None:
+    def test_nodes_get_a_new_ca_with_an_upgrade_and_it_says_so(self) -> None:
         self.trust(ca("new"))
         self.refresh("--apply")
         expected = {

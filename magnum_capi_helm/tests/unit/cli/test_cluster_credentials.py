@@ -133,9 +133,7 @@ class ReplacedTest(ReplaceTestCase):
         self.assertEqual({self.in_use(): "ann-id"}, self.owners())
         self.assertNotEqual(self.first, self.in_use())
 
-    def test_the_old_one_stays_until_the_cluster_has_the_new_one(
-        self,
-    ) -> None:
+    def test_the_old_one_stays_until_the_cluster_has_the_new_one(self) -> None:
         self.outdate_addon()
 
         def hurry() -> None:
@@ -307,9 +305,7 @@ class DeletingTest(DeletingTestCase):
         self.assertEqual({"clouds.yaml", "cacert"}, keys)
         self.ended()
 
-    def test_a_failed_deletion_is_in_progress_with_all_its_time(
-        self,
-    ) -> None:
+    def test_a_failed_deletion_is_in_progress_with_all_its_time(self) -> None:
         mark = {lease.DELETE_MARK: LONG_AGO}
         self.edit(
             kinds.LEASE, base.RELEASE, {"metadata": {"annotations": mark}}
@@ -364,9 +360,7 @@ class ServiceUserTest(DeletingTestCase):
         self.write({})
         return self.outcome("--service-user", "--apply")
 
-    def test_the_service_user_needs_a_role_and_owns_the_credential(
-        self,
-    ) -> None:
+    def test_the_service_user_needs_a_role_and_becomes_the_owner(self) -> None:
         self.magnum["projects"] = []
         result, detail = self.by_service_user()
         self.assertEqual("refused", result)

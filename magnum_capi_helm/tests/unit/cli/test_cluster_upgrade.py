@@ -154,9 +154,7 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
             str(error),
         )
 
-    def test_a_cluster_that_is_not_complete_and_healthy_is_refused(
-        self,
-    ) -> None:
+    def test_only_a_complete_and_healthy_cluster_is_upgraded(self) -> None:
         for fields, state in (
             ({"health_status": "UNHEALTHY"}, "CREATE_COMPLETE, UNHEALTHY"),
             ({"health_status": None}, "CREATE_COMPLETE, UNKNOWN"),
@@ -186,9 +184,7 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
             self.line("--apply"),
         )
 
-    def test_the_label_of_the_cluster_or_the_option_chooses_the_channel(
-        self,
-    ) -> None:
+    def test_the_label_or_the_option_chooses_the_channel(self) -> None:
         for labels, result, detail in (
             ({"upgrade_channel": ""}, "nothing to do", ""),
             ({"upgrade_channel": "early"}, "nothing to do", "early: 1.34.2"),

@@ -188,9 +188,7 @@ class AutoscalerTest(described.DescribeTestCase):
         }
     )
 
-    def test_the_autoscaler_has_a_line_and_its_groups_have_bounds(
-        self,
-    ) -> None:
+    def test_the_autoscaler_has_a_line_and_its_groups_bounds(self) -> None:
         self.describe()
         printed = self.printed()
         self.assertIn("── autoscaler R-autoscaler: ready", printed)
@@ -223,9 +221,7 @@ class OutputTest(described.DescribeTestCase):
         self.assertLess(21, len(lines))
         self.assertEqual([], [each for each in lines if len(each) > 60])
 
-    def test_a_management_cluster_that_does_not_answer_is_an_error(
-        self,
-    ) -> None:
+    def test_a_silent_management_cluster_is_an_error(self) -> None:
         self.management.unreachable()
         self.assertRaises(errors.ManagementUnreachable, self.describe)
 
@@ -375,9 +371,7 @@ class DescribeDeletionTest(described.DescribeTestCase):
             "\n".join(self.lines()),
         )
 
-    def test_all_that_the_objects_name_in_the_order_of_deletion(
-        self,
-    ) -> None:
+    def test_all_that_the_objects_name_in_the_order_of_deletion(self) -> None:
         self.openstack_servers()
         self.assertEqual(OF_ALL, self.listed())
 

@@ -74,9 +74,7 @@ class CommandsTest(command_case.CommandCase):
             "Failed to find some config files: /gone\n", self.err.getvalue()
         )
 
-    def test_database_that_refuses_is_asked_once_despite_max_retries(
-        self,
-    ) -> None:
+    def test_a_database_is_asked_once_despite_max_retries(self) -> None:
         conf.CONF.clear_override("connection", "database")
         [path] = self.create_tempfiles(
             [
@@ -93,9 +91,7 @@ class CommandsTest(command_case.CommandCase):
         states = {each["Check"]: each["State"] for each in lines}
         self.assertEqual("failed", states["database"])
 
-    def test_a_usage_error_is_told_before_the_configuration_is_read(
-        self,
-    ) -> None:
+    def test_a_usage_error_comes_before_the_configuration(self) -> None:
         words = ["--config-file", "/gone", "list", "--no-such"]
         ended = self.assertRaises(SystemExit, self.program, *words)
         self.assertEqual(2, ended.code)

@@ -195,9 +195,7 @@ class ExitTest(base.BaseTestCase):
         )
         self.assertEqual(sorted(entry_points.declared()), listed, str(CODES))
 
-    def test_commands_with_their_own_exit_code_have_their_own_row(
-        self,
-    ) -> None:
+    def test_commands_with_an_own_exit_code_have_an_own_row(self) -> None:
         only = re.findall(
             r"^   \* - ``([a-z -]+)``\n     - only when it fails$",
             CODES.read_text(),

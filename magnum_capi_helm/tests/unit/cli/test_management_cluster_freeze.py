@@ -99,9 +99,7 @@ class CommandsTest(base.FlowTestCase):
         )
         self.assertEqual([], self.management.requests)
 
-    def test_the_log_says_who_began_a_maintenance_and_who_ended_it(
-        self,
-    ) -> None:
+    def test_the_log_says_who_began_and_ended_a_maintenance(self) -> None:
         reason = ("--reason", "etcd moves")
         for kind, argv, state, frozen in (
             (Freeze, reason, "open", False),

@@ -127,9 +127,7 @@ class _ConfTest(base.BaseTestCase):
 
 
 class OptionsTest(_ConfTest):
-    def test_each_option_and_label_of_1_4_0_has_its_default_and_type(
-        self,
-    ) -> None:
+    def test_options_and_labels_of_1_4_0_keep_default_and_type(self) -> None:
         for group, rows in (
             ("capi_helm", OPTIONS),
             ("capi_helm_cluster_labels", LABELS),
@@ -230,9 +228,7 @@ class UnknownOptionsTest(base.BaseTestCase):
 
 
 class SampleTest(_ConfTest):
-    def test_defaults_as_the_sample_file_shows_them_are_read_again(
-        self,
-    ) -> None:
+    def test_defaults_of_the_sample_file_are_read_again(self) -> None:
         lines = []
         for group, declared in conf.list_opts():
             lines.append(f"[{group.name}]")
@@ -288,9 +284,7 @@ class ChartStoreTest(base.BaseTestCase):
         )
         self.assertTrue(conf.chart_store_is_set())
 
-    def test_a_conductor_that_can_write_nothing_else_uses_temporary_space(
-        self,
-    ) -> None:
+    def test_a_conductor_that_can_t_write_uses_temporary_space(self) -> None:
         # Files that another test has read would hide values loaded later.
         conf.CONF.reset()
         config = self.useFixture(fixture.Config(conf.CONF))

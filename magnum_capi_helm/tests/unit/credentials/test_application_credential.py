@@ -26,9 +26,7 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class RolesTest(base.FlowTestCase):
-    def test_configured_roles_of_the_user_in_one_order_and_never_admin(
-        self,
-    ) -> None:
+    def test_roles_are_configured_sorted_and_never_admin(self) -> None:
         for has, configured, expected in (
             (["member", "reader"], [], ("member", "reader")),
             (["reader", "member"], [], ("member", "reader")),

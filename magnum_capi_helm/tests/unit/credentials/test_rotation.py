@@ -22,9 +22,7 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class RotateTest(rotating.RotationTestCase):
-    def test_the_cluster_gets_a_new_one_and_a_poll_deletes_the_old_one(
-        self,
-    ) -> None:
+    def test_the_cluster_gets_a_new_one_and_a_poll_ends_the_old(self) -> None:
         logs = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
         self.rotate()
         self.assertNotEqual(self.first, self.in_use())
@@ -36,9 +34,7 @@ class RotateTest(rotating.RotationTestCase):
         self.assertEqual([self.in_use()], [e["id"] for e in self.listed()])
         self.assertNotIn(openstack.SECRET, logs.output)
 
-    def test_the_cluster_is_complete_when_addons_have_the_new_one(
-        self,
-    ) -> None:
+    def test_the_update_is_complete_when_addons_have_the_new_one(self) -> None:
         key = f"secret.addons.stackhpc.com/{base.CREDENTIALS}"
         handled = "addons.stackhpc.com/last-handled-configuration"
         late = "addon cloud-config: its latest change is still to be installed"
@@ -115,9 +111,7 @@ class RotateTest(rotating.RotationTestCase):
             self.health_poll()
             self.plane.clock.advance(3600)
 
-    def test_a_conductor_that_dies_at_any_step_leaves_one_that_works(
-        self,
-    ) -> None:
+    def test_a_conductor_that_dies_leaves_one_that_works(self) -> None:
         for verb in ("patch", "apply"):
             self.management.kill_before(verb, kinds.SECRET, base.CREDENTIALS)
             self.assertRaises(management.Killed, self.rotate)
@@ -128,9 +122,7 @@ class RotateTest(rotating.RotationTestCase):
             self.assertEqual(1, len(self.listed()), verb)
             self.hold()
 
-    def test_a_poll_that_dies_after_keystone_deleted_it_is_repeated(
-        self,
-    ) -> None:
+    def test_a_poll_that_dies_after_the_deletion_is_repeated(self) -> None:
         self.rotate()
         self.management.kill_before("patch", kinds.SECRET, base.CREDENTIALS)
         self.assertRaises(management.Killed, self.health_poll)

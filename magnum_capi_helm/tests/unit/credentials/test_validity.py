@@ -205,9 +205,7 @@ class RefusedTest(DeletionLoginTestCase):
             self.plane.clock.advance(301)
             self.health_poll()
 
-    def test_without_a_project_the_rest_goes_when_the_objects_do(
-        self,
-    ) -> None:
+    def test_without_a_project_the_rest_goes_when_the_objects_do(self) -> None:
         """As an operator makes them go, who takes their finalizers off."""
         self.openstack.deleted.add(openstack.PROJECT)
         self.reason()
@@ -228,9 +226,7 @@ class RefusedTest(DeletionLoginTestCase):
         self.poll()
         self.assertNotIn(REPLACE, str(self.why()))
 
-    def test_a_working_credential_or_a_silent_keystone_is_no_problem(
-        self,
-    ) -> None:
+    def test_a_good_credential_or_silent_keystone_is_no_problem(self) -> None:
         self.assertRegex(self.reason(), f"^{WAITING}[^;]*$")
         self.openstack.deleted.add(openstack.PROJECT)
         self.openstack.stop(openstack.IDENTITY)
@@ -260,9 +256,7 @@ class RequestsTest(DeletionLoginTestCase):
         self.poll_after(301)
         self.assertLess(before, self.asked())
 
-    def test_at_once_where_the_health_poll_has_found_it_refused(
-        self,
-    ) -> None:
+    def test_at_once_where_the_health_poll_has_found_it_refused(self) -> None:
         self.save(health_status_reason={"credential": "Keystone refuses"})
         self.poll()
         self.assertIn(REPLACE, str(self.why()))

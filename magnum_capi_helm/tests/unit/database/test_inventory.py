@@ -286,9 +286,7 @@ STRANGERS: dict[str, tuple[str, str, inventory.ReleaseObjects, str | None]] = {
 
 
 class OrphansTest(base.BaseTestCase):
-    def test_only_objects_of_this_cloud_without_a_row_are_orphans(
-        self,
-    ) -> None:
+    def test_objects_of_this_cloud_without_a_row_are_orphans(self) -> None:
         for case, (namespace, release, found, project) in STRANGERS.items():
             with self.subTest(case):
                 there = {SCOPE: FOUND, (namespace, release): found}

@@ -22,9 +22,7 @@ class ReadTest(base.FlowTestCase):
         self.assertEqual(1, wanted.master.count)
         self.assertEqual(2, len(nodegroups))
 
-    def test_a_taint_that_lacks_something_keeps_no_poll_from_reading(
-        self,
-    ) -> None:
+    def test_an_incomplete_taint_keeps_no_poll_from_reading(self) -> None:
         group = types.SimpleNamespace(
             uuid="u-1",
             name="gpu",

@@ -15,6 +15,7 @@ import testtools
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import selectors
 
 
@@ -185,7 +186,8 @@ class Memory:
                 return status(409, "the object has been modified")
             return Answer(200, self._store(key, sent))
         if method == "PATCH":
-            return Answer(200, self._store(key, _merged(live, sent)))
+            api_server.merge(live, sent)
+            return Answer(200, self._store(key, live))
         if method == "DELETE":
             del self._objects[key]
         return Answer(200, live)
@@ -206,13 +208,3 @@ def over(
     """A client that is answered by a script."""
     transport = Scripted(*script)
     return client.Client(lambda: transport, pinned), transport
-
-
-def _merged(live: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    result = copy.deepcopy(live)
-    for key, value in change.items():
-        if isinstance(value, dict) and isinstance(result.get(key), dict):
-            result[key] = _merged(result[key], value)
-        else:
-            result[key] = value
-    return result

@@ -37,11 +37,11 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     ),
     "B3 a helm that died leaves the release pending for ever": (
         f"{_LIFECYCLE}.test_poll_status_apply.ApplyTest."
-        "test_a_pending_upgrade_is_given_up_and_applied_again",
+        "test_a_pending_revision_is_waited_for_then_given_up",
     ),
     "B4 complete before the controllers have looked": (
-        f"{_LIFECYCLE}.test_poll_status.ProgressTest."
-        "test_a_spec_that_no_controller_has_seen_is_not_complete",
+        "unit.status.test_messages.VerdictsTest."
+        "test_verdicts_of_each_generation_have_these_messages",
         "unit.status.test_cluster.NewConditionsTest."
         "test_a_cluster_of_a_stale_generation_is_not_available",
     ),
@@ -71,7 +71,8 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "B8 in progress for ever": (
         f"{_LIFECYCLE}.test_poll_status.TimeoutTest."
         "test_an_overdue_create_fails_with_the_lowest_reason",
-        f"{_LIFECYCLE}.test_poll_status.TimeoutTest.test_an_overdue_update_fails",
+        f"{_LIFECYCLE}.test_poll_status_apply.StandingStillTest."
+        "test_an_update_without_progress_fails",
         f"{_LIFECYCLE}.test_poll_status.TimeoutTest."
         "test_a_create_that_is_ready_too_late_is_complete",
     ),
@@ -136,10 +137,8 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_names_that_1_4_0_took_for_one_are_two_groups",
     ),
     "B14 a name that nobody checked fails in helm": (
-        f"{_LIFECYCLE}.test_create_bad_inputs.NamesTest."
-        "test_any_name_of_a_cluster_gives_a_valid_release",
-        f"{_LIFECYCLE}.test_create_bad_inputs.NamesTest."
-        "test_any_name_of_a_nodegroup_gives_a_valid_group",
+        "unit.model.test_names.PropertiesTest."
+        "test_every_name_is_valid_and_nothing_is_cut",
     ),
     "B15 a label with a wrong value is changed and not refused": (
         f"{_LIFECYCLE}.test_create_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type_is_refused",

@@ -42,16 +42,6 @@ Table: TypeAlias = dict[str, Input]
 
 #: Values of labels that are none of the type.
 TYPES: Table = {
-    "a size with a unit": Input(
-        "label etcd_blockdevice_size: give a size in GB from 0 to "
-        "65536. It is '10GB'; 0 keeps etcd on the root disk",
-        labels={"etcd_blockdevice_size": "10GB"},
-    ),
-    "an argument without a value": Input(
-        "label kubeapi_options: give arguments as --name=value, separated by "
-        "spaces, each once. It is '--profiling'",
-        labels={"kubeapi_options": "--profiling"},
-    ),
     "pods: IPv6 alone": Input(
         "label pods_cidr: give an IPv4 network without host bits (/8 to "
         "/24), for dual-stack followed by an IPv6 network (/48 to /64). It "
@@ -88,19 +78,6 @@ SYNTAX: Table = {
         "registry.example.org:5000/kubernetes",
         labels={"container_infra_prefix": "registry.example.org/$(id)"},
     ),
-    "proxy: a command": Input(
-        "no_proxy: give host names, domains, addresses and networks "
-        "separated by commas. '$(id)' is none",
-        template={
-            "http_proxy": "http://proxy.example.org:3128",
-            "no_proxy": "localhost,$(id)",
-        },
-    ),
-    "scheduler: quotes": Input(
-        "label kubescheduler_options: give v a value of only letters, "
-        "digits, full stops and _ , : = / + @ % * < [ ] -. It is '--v=\"4\"'",
-        labels={"kubescheduler_options": '--v="4"'},
-    ),
     "OIDC: a second line": Input(
         "label oidc_client_id: give the client ID that tokens are issued "
         "for, of only letters, digits, full stops and _ , : = / + @ % * < [ "
@@ -109,17 +86,6 @@ SYNTAX: Table = {
             "oidc_issuer_url": "https://sso.example.org",
             "oidc_client_id": "me\n- x",
         },
-    ),
-    "profile: a path": Input(
-        "label capi_helm_values_profiles: give different names of the "
-        "operator's profiles between commas or spaces. It is "
-        "'../../etc/passwd'",
-        template={"labels": {"capi_helm_values_profiles": "../../etc/passwd"}},
-    ),
-    "profile: not there": Input(
-        "label capi_helm_values_profiles: give names of the operator's "
-        "profiles. It is 'gold'; there are none",
-        template={"labels": {"capi_helm_values_profiles": "gold"}},
     ),
 }
 
@@ -192,11 +158,6 @@ CONTRADICTIONS: Table = {
         labels={"extra_security_groups": "web"},
         chart="0.10.1",
     ),
-    "pods and nodes": Input(
-        "cilium_ipv4pool and fixed_subnet_cidr overlap: give ranges that "
-        "have no address in common. They are 10.0.0.0/16 and 10.0.0.0/24",
-        labels={"cilium_ipv4pool": "10.0.0.0/16"},
-    ),
     "a template for clients that use no certificates": Input(
         "tls_disabled: choose a template without it, since the Kubernetes API "
         "always has TLS and `openstack coe cluster config` would leave the "
@@ -257,12 +218,6 @@ UNFIT: Table = {
 
 #: Labels without an effect.
 UNKNOWN: Table = {
-    "a label that is almost another": Input(
-        "label 'auto_scaling_enable' is not known (did you mean "
-        "auto_scaling_enabled?)",
-        labels={"auto_scaling_enable": "true"},
-        options={"unknown_labels": "reject"},
-    ),
     "a label that another driver applies": Input(
         "label cert_manager_api has no effect: kubeadm always lets the "
         "cluster sign certificate requests. It is 'false'; label "
@@ -274,11 +229,6 @@ UNKNOWN: Table = {
             "different_failure_domain": "false",
             "heat_container_agent_tag": "wallaby-stable-1",
         },
-        options={"unknown_labels": "reject"},
-    ),
-    "a label that is read from templates": Input(
-        "label capi_helm_chart_version is read from the template alone",
-        labels={"capi_helm_chart_version": "0.26.1"},
         options={"unknown_labels": "reject"},
     ),
 }
@@ -305,11 +255,6 @@ LOOKUPS: Table = {
         "list`. It is 'dos'",
         template={"image_id": "dos"},
     ),
-    "a network that is not there": Input(
-        "fixed_network: there is no such network; choose one of `openstack "
-        "network list`. It is 'lost'",
-        fields={"fixed_network": "lost"},
-    ),
     "a subnet that is not there": Input(
         "fixed_subnet: there is no such subnet; choose one of `openstack "
         "subnet list`. It is 'lost'",
@@ -319,11 +264,6 @@ LOOKUPS: Table = {
         "keypair: there is no such keypair; choose one of `openstack keypair "
         "list`. It is 'lost'",
         fields={"keypair": "lost"},
-    ),
-    "an external network that is not there": Input(
-        "external_network_id: there is no such network; choose one of "
-        "`openstack network list`. It is 'lost'",
-        template={"external_network_id": "lost"},
     ),
 }
 
@@ -343,23 +283,5 @@ GROUPS: Table = {
         "version of Kubernetes alone. Image 'ubuntu-1.33' has 1.33.4, and "
         "the control plane has 1.34.2",
         fields={"image_id": "ubuntu-1.33"},
-    ),
-    "a label that nobody knows": Input(
-        "label 'boot_volume_sise' is not known (did you mean "
-        "boot_volume_size?)",
-        labels={"boot_volume_sise": "20"},
-        options={"unknown_labels": "reject"},
-    ),
-    "a label that another driver applies": Input(
-        "label different_failure_domain has no effect: the chart passes no "
-        "scheduler hints to Nova; server_group_policies spreads machines over "
-        "hosts. It is 'true'",
-        labels={"different_failure_domain": "true"},
-        options={"unknown_labels": "reject"},
-    ),
-    "a label of the cluster": Input(
-        "label pods_cidr is read from the template and the cluster alone",
-        labels={"pods_cidr": "banana"},
-        options={"unknown_labels": "reject"},
     ),
 }

@@ -124,29 +124,6 @@ class StartTest(base.FlowTestCase):
             self.assertEqual(count, self.groups()[GROUP].node_count)
             self.vanish()
 
-    def test_the_autoscaler_owns_the_count_from_then_on(self) -> None:
-        self.start(3, 1)
-        self.finish()
-        for count in (5, 1):
-            self.scale(count)
-            self.change(GROUP, max_node_count=count + 5)
-            self.assertEqual(count, self.replicas())
-            self.assert_updated()
-            self.assertEqual(count, self.replicas())
-
-    def test_a_repair_leaves_the_count_to_the_autoscaler(self) -> None:
-        self.start(3, 1)
-        self.capi.settle()
-        self.scale(5)
-        plane = names.control_plane(base.RELEASE)
-        found = (kinds.CONTROL_PLANE, base.NAMESPACE, plane)
-        self.server.patch(*found, {"spec": {"replicas": 3}})
-        self.poll()
-        live = self.live(kinds.CONTROL_PLANE, plane)
-        self.assertEqual(1, live["spec"]["replicas"])
-        self.assertEqual(1, len(self.helm.upgrades))
-        self.assertEqual(5, self.replicas())
-
     def test_a_poll_starts_it_after_a_conductor_died(self) -> None:
         self.helm.outcomes = [helm.Outcome.KILLED]
         self.assertRaises(management.Killed, self.start, 3, 1)

@@ -22,12 +22,10 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import create
-from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
-from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.fakes import helm
@@ -266,16 +264,6 @@ class AddonRepositoryTest(base.FlowTestCase):
         )
         self.assertEqual(URL, self.addons()["etcdDefrag"]["chart"]["repo"])
 
-    def test_another_chart_gets_the_addons_that_only_it_has(self) -> None:
-        self.set_option(addon_repository=URL)
-        values = {"addons": {"cni": {"calico": {"chart": {"repo": "old"}}}}}
-        chart = cluster_spec.Chart(
-            "openstack-cluster", "0.28.0", "https://charts"
-        )
-        found = operator_files.mirrored(runtime.get(), chart, values)["addons"]
-        self.assertEqual("old", found["cni"]["calico"]["chart"]["repo"])
-        self.assertEqual(URL, found["etcdDefrag"]["chart"]["repo"])
-
 
 class PathTest(base.FlowTestCase):
     """``helm_chart_name`` is a path whose chart is not the default one."""
@@ -365,10 +353,6 @@ class RefusedCreateTest(base.FlowTestCase):
         self.set_option(app_cred_roles=["member"])
         self.login(roles=("reader", "admin"))
         self.refused("no role", "allowed: member")
-
-    def test_a_silent_network_service_refuses_a_create(self) -> None:
-        self.openstack.stop(openstack.NETWORK)
-        self.refused("network")
 
     def test_a_missing_ca_file_refuses_a_create(self) -> None:
         conf.CONF.set_override("openstack_ca_file", "/nowhere", "drivers")
@@ -475,14 +459,6 @@ class InterruptedCreateTest(base.FlowTestCase):
             "Keystone makes no application credential for you. no", self.why()
         )
         self.assertEqual([], self.helm.upgrades)
-
-    def test_a_keystone_that_does_not_answer_is_the_reason(self) -> None:
-        """No poll can ask it again: only the user has a token."""
-        self.openstack.refusals["POST"] = 503
-        self.create()
-        self.poll()
-        self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertEqual("Keystone answered 503", self.why())
 
     def test_keystone_gets_three_requests_at_most(self) -> None:
         """One that is away for a moment is waited for."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import re
 from typing import Any
 import uuid
 
@@ -21,7 +20,6 @@ from sqlalchemy import exc
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import bad_inputs
@@ -29,10 +27,6 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 #: Requests that change the management cluster.
 _WRITES = {"create", "replace", "apply", "patch", "delete"}
-
-#: What Kubernetes takes for a name (RFC 1123), and the chart for a group.
-_DNS_LABEL = re.compile(r"\A[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
-_GROUP = re.compile(r"\A[a-z][a-z0-9-]+[a-z0-9]\Z")
 
 
 @contextlib.contextmanager
@@ -180,58 +174,3 @@ class NodegroupTest(RefusedTestCase):
 
     def test_an_impossible_nodegroup_is_refused(self) -> None:
         self.check(bad_inputs.GROUPS)
-
-
-#: What users may call a cluster -> its release.
-CLUSTER_NAMES = {
-    "x" * 64: "xxxxxxxxxxxxxx-1f639a523a52",
-    "größe": "gr-e-1f639a523a52",
-    "{{ 世界 }}": "cluster-1f639a523a52",
-}
-
-#: What users may call a nodegroup -> what the chart calls it.
-GROUP_NAMES = {
-    "x" * 64: "x" * 36 + "--7ce10097",
-    "Prod_EU.West": "prod-eu-west--58ba84ec",
-    "größe": "gr-e--d353a267",
-    "{{ name }}": "name--c519ba8b",
-}
-
-
-class NamesTest(base.FlowTestCase):
-    """Names that are strange, and accepted all the same."""
-
-    def test_any_name_of_a_cluster_gives_a_valid_release(self) -> None:
-        found = {}
-        for name in CLUSTER_NAMES:
-            # The same characters at the end: all of the release is known.
-            self.uuid = f"{uuid.uuid4()}"[:-12] + base.UUID[-12:]
-            self.create(name=name)
-            self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses(), name)
-            upgrade = self.helm.upgrades[-1]
-            found[name] = upgrade.release
-            self.assertRegex(upgrade.release, _DNS_LABEL)
-            self.assertEqual(upgrade.release, self.row().stack_id)
-            self.assertEqual(
-                name, upgrade.values["machineMetadata"]["magnum_cluster_name"]
-            )
-        self.assertEqual(CLUSTER_NAMES, found)
-
-    def test_any_name_of_a_nodegroup_gives_a_valid_group(self) -> None:
-        self.complete()
-        for name in GROUP_NAMES:
-            self.add(name)
-        _, *made = [each["name"] for each in self.node_groups()]
-        self.assertEqual(
-            GROUP_NAMES, dict(zip(GROUP_NAMES, made, strict=True))
-        )
-        for name in made:
-            self.assertRegex(name, _GROUP)
-            deployment = names.machine_deployment(base.RELEASE, name)
-            self.assertEqual(f"{base.RELEASE}-{name}", deployment)
-            self.assertRegex(deployment, _DNS_LABEL)
-        self.settle()
-        self.assertEqual(
-            {"CREATE_COMPLETE"},
-            {self.groups()[name].status for name in GROUP_NAMES},
-        )

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import re
 from typing import Any
 from unittest import mock
 
@@ -21,7 +20,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
-from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import deleting
 
@@ -89,23 +87,6 @@ class DeleteTest(deleting.DeletionTestCase):
         self.assertEqual([], objects.NodeGroup.list(self.admin, base.UUID))
         self.assertEqual([], objects.X509KeyPair.list(self.admin))
         self.assertEqual([], self.warnings())
-
-    def test_a_credential_goes_after_the_cluster(self) -> None:
-        self.complete()
-        asked: list[dict[str, list[str]]] = []
-
-        def note(request: Any, context: Any) -> str:
-            asked.append(self.remains())
-            return ""
-
-        url = f"{openstack.IDENTITY}/users/[^/]+/application_credentials/"
-        self.openstack.mocker.delete(
-            re.compile(url), status_code=204, text=note
-        )
-        self.delete()
-        self.finish()
-        [there] = asked
-        self.assertEqual({"Lease", "Secret"}, there.keys())
 
     def test_a_cluster_is_deleted_from_every_status(self) -> None:
         for status in (

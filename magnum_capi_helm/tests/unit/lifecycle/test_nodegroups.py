@@ -438,28 +438,6 @@ class AutoscaledTest(UpdateTestCase):
         self.change("gpu", max_node_count=3)
         self.assertEqual((True, 2, 3, None), self.bounds())
 
-    def test_its_count_is_the_users_within_its_bounds_alone(self) -> None:
-        self.assertRaises(
-            exception.InvalidParameterValue, self.resize, 5, "gpu"
-        )
-        self.resize(3, "gpu")
-        self.assertEqual(3, self.replicas("gpu"))
-        self.assertNotIn("machineCount", self.item())
-        # The group beside it has no bounds that leave a choice.
-        self.resize(3)
-        self.assertEqual(3, self.replicas())
-        self.assert_updated()
-
-    def test_whatever_the_autoscaler_chooses_is_complete(self) -> None:
-        self.scale(4, "gpu")
-        self.change("gpu", node_labels={"tier": "gpu"})
-        self.assert_updated()
-        self.assertEqual(4, self.replicas("gpu"))
-        self.remove("gpu")
-        self.capi.remove_group("gpu")
-        self.assert_updated()
-        self.assertNotIn("gpu", self.groups())
-
 
 LABELS = {"capi_helm_nodegroup_profiles": "gpu"}
 PROFILE = """
@@ -486,14 +464,6 @@ class NodegroupProfileTest(rolling.RolloutTestCase):
         item = self.items()["gpu"]
         commands = item["kubeadmConfigSpec"]["preKubeadmCommands"]
         return item["nodeLabels"].get("accelerator"), commands
-
-    def test_the_group_alone_has_it(self) -> None:
-        before = self.told()
-        self.add("gpu", labels=LABELS)
-        self.assertEqual(("a100", ["modprobe nvidia"]), self.of_profile())
-        after = self.told()
-        after["nodeGroups"].pop()
-        self.assertEqual(before, after)
 
     def test_a_wrong_profile_is_refused_before_a_write(self) -> None:
         for name, content, text in (

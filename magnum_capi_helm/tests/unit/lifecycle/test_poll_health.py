@@ -47,15 +47,6 @@ class HealthTest(base.FlowTestCase):
         self.assertIn("nodegroup.default-worker", row.health_status_reason)
         self.assertEqual("CREATE_COMPLETE", row.status)
 
-    def test_an_unreachable_management_cluster_is_unknown(self) -> None:
-        self.complete()
-        self.management.unreachable()
-        row = self.health_poll()
-        self.assertEqual("UNKNOWN", row.health_status)
-        self.assertIn("does not answer", row.health_status_reason["api"])
-        self.assertEqual("CREATE_COMPLETE", row.status)
-        self.assertEqual(1, len(self.warnings()), self.warnings())
-
     def test_a_cluster_without_a_release_is_not_looked_at(self) -> None:
         row = self.saved()
         self.assertIsNone(self.health_poll().health_status)

@@ -12,7 +12,6 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -164,19 +163,6 @@ class ProgressTest(PollTestCase):
         self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
         self.assertEqual(1, len(self.helm.upgrades))
 
-    def test_a_spec_that_no_controller_has_seen_is_not_complete(self) -> None:
-        """Nor is a revision that is not deployed."""
-        self.made()
-        self.relabel(1, status="pending-install")
-        self.poll()
-        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
-        self.relabel(1, status="deployed")
-        name = names.machine_deployment(base.RELEASE, "default-worker")
-        where = (kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, name)
-        self.server.patch(*where, {"spec": {"paused": False}})
-        self.poll()
-        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
-
     def test_another_fingerprint_is_not_complete(self) -> None:
         self.complete()
         self.save(self.groups()["default-worker"], flavor_id="m1.other")
@@ -268,15 +254,6 @@ class TimeoutTest(base.FlowTestCase):
         self.backdate(minutes=6)
         self.poll()
         self.assertEqual({"CREATE_FAILED"}, self.statuses())
-
-    def test_an_overdue_update_fails(self) -> None:
-        self.complete()
-        self.resize(3)
-        self.capi.fail_machine("default-worker")
-        self.relabel(2, modifiedAt="1")
-        self.poll()
-        self.assertEqual("UPDATE_FAILED", self.row().status)
-        self.assertIn(cluster_api.NO_HOST, self.why())
 
     def test_an_update_that_helm_never_took_fails_in_the_end(self) -> None:
         self.complete()

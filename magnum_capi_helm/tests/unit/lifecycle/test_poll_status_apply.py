@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Callable
 import itertools
 import json
@@ -101,27 +100,6 @@ class ApplyTest(base.FlowTestCase):
         self.poll_after(300)
         self.assertEqual(["superseded", "failed", "deployed"], self.revised())
 
-    def test_a_pending_upgrade_is_given_up_and_applied_again(self) -> None:
-        self.complete()
-        self.killed(self.resize, 3)
-        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.poll_after(331)
-        self.assertEqual(["superseded", "failed", "deployed"], self.revised())
-        self.assertEqual(3, self.replicas())
-        self.assert_updated()
-        # A resize touches the workers' group alone.
-        group = self.groups()["default-worker"]
-        self.assertEqual("UPDATE_COMPLETE", group.status)
-
-    def test_a_failed_revision_is_applied_again(self) -> None:
-        self.helm.outcomes = [helm.Outcome.INTERRUPTED]
-        self.create()
-        self.assertEqual(["failed"], self.revised())
-        self.poll()
-        self.assertEqual("deployed", self.revised()[-1])
-        self.settle()
-        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
-
     def test_a_cluster_completed_elsewhere_is_not_applied(self) -> None:
         self.complete()
         stale = self.row()
@@ -192,12 +170,6 @@ class ApplyTest(base.FlowTestCase):
         self.assertEqual(runs, len(self.helm.upgrades))
         self.assertEqual("UPDATE_FAILED", self.row().status)
         self.assertIn("not installed anew", self.why())
-
-    def test_counts_that_helm_left_alone_are_repaired(self) -> None:
-        self.complete()
-        self.scale(7)
-        self.resize(2)
-        self.assertEqual(2, self.replicas())
 
     def test_a_changed_default_reaches_no_cluster_by_a_resize(self) -> None:
         self.complete()
@@ -287,23 +259,6 @@ class MovingTest(ProgressTestCase):
         self.after(LIMIT - 5)
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
 
-    def test_a_resize_that_moves_may_take_longer(self) -> None:
-        self.after(1)
-        self.resize(5)
-        for _ in range(3):
-            self.after(LIMIT - 5)
-            self.capi.add_machine(WORKER)
-        self.after(LIMIT - 5)
-        self.assertEqual("UPDATE_IN_PROGRESS", self.status())
-        self.assert_updated()
-        self.after(1)
-        self.resize(0)
-        for name in self.workers():
-            self.after(LIMIT - 5)
-            self.capi.remove_machine(name)
-        self.after(LIMIT - 5)
-        self.assertEqual("UPDATE_IN_PROGRESS", self.status())
-
     def test_addons_have_the_time_after_the_last_machine(self) -> None:
         self.begin_upgrade()
         self.after(LIMIT - 5)
@@ -332,20 +287,6 @@ class StandingStillTest(ProgressTestCase):
         self.assertEqual("UPDATE_FAILED", self.status())
         self.assertIn("not done in time: ", self.why())
         self.assertIn(cluster_api.NO_HOST, self.why())
-
-    def test_an_update_that_repeats_one_machine_fails(self) -> None:
-        self.begin_upgrade()
-        broken = self.capi.add_machine(WORKER)
-        self.poll()
-        for _ in range(5):
-            self.capi.remove_machine(broken)
-            self.after(5)
-            self.assertEqual("UPDATE_IN_PROGRESS", self.status())
-            broken = self.capi.add_machine(WORKER)
-            self.after(6)
-        self.assertEqual("UPDATE_IN_PROGRESS", self.status())
-        self.after(10)
-        self.assertEqual("UPDATE_FAILED", self.status())
 
     def test_a_create_that_moves_has_no_more_than_its_time(self) -> None:
         self.save(status="CREATE_IN_PROGRESS", create_timeout=20)
@@ -388,25 +329,6 @@ class KeptTest(ProgressTestCase):
         # Time counts from the revision until there is progress.
         self.after(25)
         self.assertEqual("UPDATE_FAILED", self.status())
-
-    def test_the_mark_is_written_only_with_progress(self) -> None:
-        self.begin_upgrade()
-        versions = [view.version_of(self.live(kinds.CLUSTER))]
-        for _ in range(2):
-            for _ in range(3):
-                self.after(1)
-                versions.append(view.version_of(self.live(kinds.CLUSTER)))
-            self.capi.add_machine(WORKER)
-        self.assertEqual([4, 3], [*collections.Counter(versions).values()])
-
-    def test_a_complete_cluster_gets_no_mark(self) -> None:
-        before = len(self.management.requests)
-        for _ in range(3):
-            self.after(10)
-            self.health_poll()
-        verbs = {each.verb for each in self.management.requests[before:]}
-        self.assertEqual(set(), verbs & {"patch", "apply", "replace"})
-        self.assertIsNone(self.mark())
 
     def test_a_poll_that_lost_the_race_writes_nothing(self) -> None:
         self.begin_upgrade()

@@ -59,12 +59,6 @@ class ResizeTest(base.NodegroupTestCase):
         self.assertEqual(3, group.node_count)
         self.assertEqual(3, len(group.node_addresses))
 
-    def test_a_group_is_resized_to_none_and_back(self) -> None:
-        for count in (0, 1):
-            self.resize(count)
-            self.assert_updated()
-            self.assertEqual(count, self.replicas())
-
     def test_an_update_of_the_node_count_is_a_resize(self) -> None:
         self.handler.cluster_update(self.context, self.row(), 4, None, {})
         self.assertEqual(4, self.replicas())
@@ -338,14 +332,6 @@ class RemovalTestCase(base.NodegroupTestCase):
 
 
 class ChosenTest(RemovalTestCase):
-    def test_each_of_a_nodes_names(self) -> None:
-        status = {"nodeRef": {"name": "node-2"}}
-        self.server.set_status(kinds.MACHINE, base.NAMESPACE, self.m2, status)
-        self.shrink(1, [self.m0, "node-2", f"server-{self.m3}"])
-        self.assertEqual({self.m0, self.m2, self.m3}, self.marked())
-        self.assert_updated()
-        self.assertEqual([self.m1], self.machines())
-
     def test_a_count_that_falls_by_more_leaves_them_the_rest(self) -> None:
         self.shrink(1, [self.m0])
         self.capi.settle()

@@ -83,10 +83,6 @@ class ValuesTest(rolling.RolloutTestCase):
             {"magnum.openstack.org/values-profiles": "gpu,big"}, shown
         )
 
-    def test_a_protected_field_stays(self) -> None:
-        self.all.write_text("kubeNetwork: {serviceDomain: other}\n")
-        self.assertEqual(rollout.Plan(rolling.OLD), self.look())
-
     def test_files_that_can_not_be_used(self) -> None:
         for content, text in (
             ("nodeGroups: []", "nodeGroups is not theirs to set: take it out"),
@@ -100,23 +96,6 @@ class ValuesTest(rolling.RolloutTestCase):
         ):
             self.all.write_text(content)
             self.assertIn(text, self.no())
-
-    def test_a_profile_that_is_gone(self) -> None:
-        self.profile.unlink()
-        self.assertIn("capi_helm_values_profiles: give names of", self.no())
-
-
-class MachinesTest(rolling.RolloutTestCase):
-    def test_a_replacement_has_to_be_ordered_as_such(self) -> None:
-        self.all.write_text(rolling.MACHINES)
-        self.assertEqual(
-            "machines would be replaced, in control-plane (1): "
-            "--allow-replacement lets them be",
-            self.no(),
-        )
-        self.rolled_out(files=True, replacing=True)
-        own = self.told()["controlPlane"]["kubeadmConfigSpec"]
-        self.assertEqual(["mine"], own["postKubeadmCommands"])
 
 
 class CountedTest(rolling.RolloutTestCase):

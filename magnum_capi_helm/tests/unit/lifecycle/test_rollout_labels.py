@@ -131,13 +131,6 @@ class LabelsTest(rolling.RolloutTestCase):
         ):
             self.assertIn(why, self.no(labels={name: text}), name)
 
-    def test_the_network_plugin_does_not_become_older(self) -> None:
-        self.rolled_out(labels={"calico_chart_version": "v3.31.6"})
-        self.assertIn(
-            "v3.31.6, or a later one. It is 'v3.31.5'",
-            self.no(labels={"calico_chart_version": "v3.31.5"}),
-        )
-
 
 class RenewalTest(rolling.RolloutTestCase):
     """Cluster API replaces machines before their certificates expire."""

@@ -112,13 +112,6 @@ class DisturbedTest(StepsTestCase):
         )
         self.assertIn("the upgrade has not ended: let it end", str(error))
 
-    def test_a_deletion_leaves_nothing(self) -> None:
-        self.delete()
-        self.poll()
-        self.capi.finish()
-        self.polls(2)
-        self.assertEqual(set(), self.intent_keys())
-
 
 class UnseenTest(upgrading.UpgradeTestCase):
     """The first step is on the Cluster after the conductor's death alone."""

@@ -11,7 +11,6 @@ import fixtures
 
 from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.features import nodes
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import encoding
@@ -88,42 +87,6 @@ class MinorsTest(MinorsTestCase):
         told = [values.generation(e.values) for e in self.helm.upgrades]
         self.assertEqual([0, 1, 2, 3], told)
 
-    def test_workers_that_would_be_too_old_are_replaced_soon(self) -> None:
-        self.useFixture(fixtures.MockPatchObject(nodes, "SKEW", 1))
-        self.begin()
-        self.settle()
-        expected = [
-            ("1.35.1", "1.34.2"),
-            ("1.35.1", "1.35.1"),
-            ("1.36.0", "1.35.1"),
-            ("1.36.0", "1.36.0"),
-        ]
-        self.assertEqual(expected, self.versions())
-        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
-
-    def test_workers_follow_a_control_plane_upgraded_alone(self) -> None:
-        self.begin(nodegroup="default-master")
-        self.assert_updated()
-        self.upgrade(self.row().cluster_template)
-        self.settle()
-        expected = [
-            ("1.35.1", "1.34.2"),
-            ("1.36.0", "1.34.2"),
-            ("1.36.0", "1.36.0"),
-        ]
-        self.assertEqual(expected, self.versions())
-        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
-
-    def test_other_values_come_with_the_last_version(self) -> None:
-        labels = {"cert_manager_enabled": "true"}
-        self.begin(labels=labels, master_flavor_id="m1.large")
-        self.settle()
-        runs = [each.values for each in self.helm.upgrades]
-        enabled = ["certManager" in each["addons"] for each in runs]
-        self.assertEqual([False, False, True, True], enabled)
-        flavors = [each["controlPlane"]["machineFlavor"] for each in runs]
-        self.assertEqual(["m1.medium"] * 2 + ["m1.large"] * 2, flavors)
-
     def test_values_that_replace_workers_too_are_one_step(self) -> None:
         self.begin(http_proxy="http://proxy.test:3128")
         self.capi.settle()
@@ -135,18 +98,6 @@ class MinorsTest(MinorsTestCase):
         expected = [("1.35.1", "1.34.2"), ("1.36.0", "1.36.0")]
         self.assertEqual(expected, self.versions())
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
-
-    def test_groups_with_own_images_stay_deleted_ones_go(self) -> None:
-        self.add("mine", image_id="ubuntu-1.34.3")
-        self.add("gone")
-        self.settle()
-        self.begin()
-        self.remove("gone")
-        self.capi.remove_group("gone")
-        self.settle()
-        expected = {"control-plane": NEWEST, WORKER: NEWEST}
-        expected["mine"] = ("1.34.3", "i-1.34.3")
-        self.assertEqual(expected, self.machines())
 
     def test_images_of_the_label_come_first(self) -> None:
         self.begin(labels={"upgrade_images": "1.35.1=bare"})

@@ -91,13 +91,6 @@ class CreateTest(InLineCase):
         self.turns_come()
         self.assertEqual(1, len(self.helm.upgrades))
 
-    def test_polls_do_the_waiting_work_of_a_dead_conductor(self) -> None:
-        with self.helm_is_busy():
-            self.create()
-        self.conductor_dies()
-        self.poll()
-        self.assertEqual(1, len(self.helm.upgrades))
-
     def test_a_poll_that_finds_no_turn_gets_in_line(self) -> None:
         with self.helm_is_busy():
             self.create()

@@ -396,15 +396,3 @@ class DisturbedTest(stranded.StrandedTestCase):
             self.plane.clock.advance(lease.DURATION + 1)
         self.assertEqual(3, self.replicas())
         self.assertEqual(self.before, (self.copy() or {})["data"])
-
-    def test_a_helm_that_can_read_its_record_costs_no_look_at_it(self) -> None:
-        body = self.body()
-        body["manifest"] = body["manifest"].replace(stranded.OLD, stranded.NEW)
-        self.put(body)
-        self.management.requests.clear()
-        self.resize(3)
-        record = self.record(1)["metadata"]["name"]
-        asked = [(each.verb, each.name) for each in self.management.requests]
-        # To compare machine templates, before the first write.
-        self.assertEqual(1, asked.count(("get", record)))
-        self.assertNotIn("discover", {verb for verb, _ in asked})

@@ -102,14 +102,6 @@ class MappingTest(base.BaseTestCase):
             ],
         )
 
-    def test_a_label_error_says_which_label_and_what_is_allowed(self) -> None:
-        text = "label size: give a number. It is 'big'"
-        error = errors.LabelError("size", "big", "a number")
-        self.assertEqual(text, str(error))
-        example = "an example is 1.5"
-        error = errors.LabelError("size", "big", "a number", example)
-        self.assertEqual(f"{text}; {example}", str(error))
-
 
 #: What is refused -> the answer of the API, whose first sentence is all that
 #: ``openstack coe`` shows.
@@ -183,11 +175,6 @@ class TranslatedTest(base.BaseTestCase):
 
     def test_errors_of_the_program_pass_through(self) -> None:
         self.assertRaises(KeyError, self._run, KeyError("bug"))
-        self.assertEqual("", self.log.output)
-
-    def test_without_an_error_nothing_happens(self) -> None:
-        with magnum_errors.translated("create", "uuid-1"):
-            pass
         self.assertEqual("", self.log.output)
 
 
@@ -296,19 +283,6 @@ class UpgradeAnswersTest(upgrading.UpgradeTestCase):
             self.fails("dry-run", error=_from_the_client(answer))
             found[title] = self.answer(self.template(image_id="ubuntu-1.35"))
         self.assertEqual(expected, found)
-
-    def test_a_foreign_text_is_kept_as_it_is(self) -> None:
-        text = "values don't meet the schema of chart 0.27.0"
-        self.fails("dry-run", error=errors.HelmError(text))
-        self.assertEqual(
-            magnum_client.Answer(
-                "the upgrade is refused, `openstack --debug` shows why "
-                "(HTTP 400)",
-                "the upgrade is refused, `openstack --debug` shows why. "
-                f"{text}",
-            ),
-            self.answer(self.template(image_id="ubuntu-1.35")),
-        )
 
 
 class RotationAnswersTest(rotating.RotationTestCase):

@@ -205,15 +205,6 @@ class StraysTest(RepairTestCase):
 
 
 class MissingTest(RepairTestCase):
-    def test_an_addon_that_goes_during_an_update_is_made_again(self) -> None:
-        name = self.server.names(kinds.HELM_RELEASE)[0]
-        self.resize(3)
-        self.server.delete(kinds.HELM_RELEASE, base.NAMESPACE, name)
-        self.settle()
-        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.assertIn(name, self.server.names(kinds.HELM_RELEASE))
-        self.assert_updated()
-
     def test_an_addon_that_another_program_deletes_again_waits(self) -> None:
         name = self.server.names(kinds.HELM_RELEASE)[0]
         self.resize(3)
@@ -251,15 +242,6 @@ class SameCountTest(RepairTestCase):
 
 class CountTest(RepairTestCase):
     """Counts that are nobody's but the rows'."""
-
-    def test_another_groups_count_does_not_keep_an_update(self) -> None:
-        self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
-        self.resize(3)
-        self.settle()
-        self.assertEqual(
-            1, self.live(kinds.CONTROL_PLANE, PLANE)["spec"]["replicas"]
-        )
-        self.assert_updated()
 
     def test_repeated_foreign_changes_are_repaired_with_pauses(self) -> None:
         self.resize(3)

@@ -223,7 +223,6 @@ def _rows(*names: str) -> requested_groups.Rows:
 _SECRET = (kinds.SECRET, base.NAMESPACE, base.INTENT)
 
 OLDER = "is of upgrade 0, the release of upgrade "
-VERSION = "has Kubernetes v1.35.1, the control plane v1.36.0"
 DAMAGED = "is damaged (BadGzipFile)"
 
 
@@ -313,9 +312,7 @@ WAYS = (
     Way("restore_after_an_upgrade", OLDER),
     Way("restore_with_rows_to_be_written", OLDER),
     Way("upgrade_by_another_program", "has Kubernetes v1.34.2"),
-    Way("upgrade_by_another_program_after_ours", VERSION),
     Way("damage", DAMAGED),
-    Way("take_the_state_of_another_cluster", "is of another cluster"),
     Way("lose_helm_records", "release", _LATER),
     Way("rebuild_the_chart_without_a_deployed_revision", "would"),
     Way("restore_before_labels_of_a_group", "machines", _ABOUT_MINE),
@@ -341,17 +338,8 @@ class WaysTest(OutdatedCase):
     def upgrade_by_another_program(self) -> None:
         self.helm_of_others("1.35.1")
 
-    def upgrade_by_another_program_after_ours(self) -> None:
-        self.upgraded()
-        self.helm_of_others("1.36.0")
-
     def damage(self) -> None:
         self.put({**self.first, "values.json.gz": "bm90IGd6aXA="})
-
-    def take_the_state_of_another_cluster(self) -> None:
-        self.change_stored(
-            cloudCredentialsSecretName="other-cloud-credentials"
-        )
 
     def lose_helm_records(self) -> None:
         for version in range(1, self.newest() + 1):

@@ -134,12 +134,6 @@ class RequestTest(BuildTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual("UPDATE_COMPLETE", self.groups()["extra"].status)
 
-    def test_a_group_without_machines_counts_too(self) -> None:
-        self.resize(0, "extra")
-        self.assert_updated()
-        self.build(EXTRA)
-        self.assertIn("(extra)", self.refused(self.resize, 3))
-
     def test_a_new_nodegroup_is_refused(self) -> None:
         self.build(PATCHED)
         labels = {"server_group_policies": "anti-affinity"}

@@ -67,29 +67,6 @@ def _change(item: dict[str, Any], path: str, value: Any) -> Any:
 
 
 class MachinesTest(base.BaseTestCase):
-    def test_machine_fields_replace_the_machines_of_a_group(self) -> None:
-        machine = "spec.template.spec"
-        template = "spec.machineTemplate"
-        for item, path, value, replaced in (
-            (DEPLOYMENT, f"{machine}.version", "v1.35.1", 3),
-            (DEPLOYMENT, f"{machine}.failureDomain", "az2", 3),
-            (DEPLOYMENT, f"{machine}.infrastructureRef.name", "other", 3),
-            (DEPLOYMENT, f"{machine}.bootstrap.configRef.name", "other", 3),
-            (DEPLOYMENT, f"{machine}.nodeDrainTimeout", "1m", 0),
-            (DEPLOYMENT, "spec.template.metadata.labels", {"c": "d"}, 0),
-            (DEPLOYMENT, "spec.strategy.rollingUpdate.maxSurge", 1, 0),
-            (DEPLOYMENT, "spec.replicas", 5, 0),
-            (PLANE, "spec.version", "v1.35.1", 3),
-            (PLANE, f"{template}.infrastructureRef.name", "other", 3),
-            (PLANE, "spec.kubeadmConfigSpec.files", [{"path": "/a"}], 3),
-            (PLANE, f"{template}.nodeDrainTimeout", "1m", 0),
-            (PLANE, "spec.rolloutStrategy.rollingUpdate.maxSurge", 0, 0),
-            (PLANE, "spec.replicas", 5, 0),
-        ):
-            self.assertEqual(
-                replaced, _change(item, path, value).replaced, path
-            )
-
     def test_a_manifest_in_v1beta2_is_no_change(self) -> None:
         """Nor does its own change count twice."""
         for group, old in (

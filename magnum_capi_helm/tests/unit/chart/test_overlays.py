@@ -106,12 +106,6 @@ class ApplyTest(base.BaseTestCase):
             each["path"] = "/"
         self.assertEqual((before, kept), (VALUES, overlay))
 
-    def test_the_last_of_several_is_on_top(self) -> None:
-        first = applied({"apiServer": {"port": 1}, "authWebhook": "a"})
-        both = overlays.apply(first, {"apiServer": {"port": 2}}, "second")
-        self.assertEqual(2, both["apiServer"]["port"])
-        self.assertEqual("a", both["authWebhook"])
-
 
 def _again(values: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:
     return overlays.apply(values, overlay, "profile gpu", again=True)

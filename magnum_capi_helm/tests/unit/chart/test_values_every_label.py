@@ -89,9 +89,6 @@ class EveryLabelTest(base.BaseTestCase):
                     label.default, label.type(label.default), label.name
                 )
 
-    def test_a_label_that_is_not_declared_is_left_alone(self) -> None:
-        self.assertEqual(_outcome({}), _outcome({"owner": "me"}))
-
     def test_operators_labels_are_read_from_templates_alone(self) -> None:
         self.assertEqual(
             [

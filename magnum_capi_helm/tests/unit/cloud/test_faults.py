@@ -145,11 +145,6 @@ class ServersTest(FaultsCase):
         scope = (base.NAMESPACE, base.RELEASE)
         runtime.get().faults.pop(scope, None)
 
-    def test_a_fault_that_nova_writes_later_is_told(self) -> None:
-        self.create()
-        self.fail("default-worker")
-        self.check_later_fault(known=True)
-
     def test_a_deletion_tells_a_later_fault_too(self) -> None:
         self.complete()
         self.fail("default-worker")
@@ -289,15 +284,6 @@ class NeedsTest(FaultsCase):
         self.assertEqual(
             "nodegroup default-worker: 1 of 2 machines ready",
             self.mute({"image": {"filter": {"name": "ubuntu-v9"}}}),
-        )
-
-    def test_keystone_that_does_not_answer_is_told(self) -> None:
-        self.create()
-        self.capi.server_in_error("default-worker", status={})
-        self.openstack.stop("http://keystone.test")
-        self.assertIn(
-            "no server yet: OpenStack could not be asked: Keystone: no answer",
-            self.reason(),
         )
 
     def test_a_refused_login_is_the_reason(self) -> None:

@@ -95,15 +95,6 @@ class ResolveTest(ResolveTestCase):
             self.resolve(),
         )
 
-    def test_the_clusters_network_beats_the_templates(self) -> None:
-        found = self.resolve(
-            {"fixed_network": "public"},
-            fixed_network="mine",
-            fixed_subnet="mine-sub",
-        )
-        self.assertEqual("net-2", found.network.fixed_id)
-        self.assertEqual("sub-2", found.network.fixed_subnet_id)
-
     def test_the_network_of_the_api_becomes_its_uuid(self) -> None:
         found = self.resolve(
             labels={
@@ -166,22 +157,6 @@ class ResolveTest(ResolveTestCase):
             )
             self.assertEqual(expected, found.cni, driver)
 
-    def test_the_operators_volume_type_comes_first(self) -> None:
-        conf.CONF.set_override(
-            "csi_cinder_default_volume_type", "Fast_SSD", "capi_helm"
-        )
-        found = self.resolve().storage_classes
-        self.assertEqual(
-            ["Fast_SSD", "slow"], [each.volume_type for each in found]
-        )
-
-    def test_bounds_of_an_autoscaled_group(self) -> None:
-        bounds = {"min_node_count": "1", "max_node_count": "4"}
-        found = self.resolve(labels={"auto_scaling_enabled": "true", **bounds})
-        [group] = found.node_groups
-        self.assertEqual((1, 4), (group.minimum, group.maximum))
-        self.assertIsNone(found.control_plane.maximum)
-
 
 class RefusedTest(ResolveTestCase):
     def test_a_wrong_default_group_is_refused(self) -> None:
@@ -232,10 +207,3 @@ class RefusedTest(ResolveTestCase):
             )
             self.assertIn(words, str(error))
             self.assertNotIn("\n", str(error))
-
-    def test_a_default_volume_type_that_cinder_has_not(self) -> None:
-        conf.CONF.set_override(
-            "csi_cinder_default_volume_type", "gold", "capi_helm"
-        )
-        error = self.assertRaises(errors.NotConfigured, self.resolve)
-        self.assertIn("Cinder has Fast_SSD, slow", str(error))

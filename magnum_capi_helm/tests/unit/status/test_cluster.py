@@ -178,19 +178,6 @@ class NewConditionsTest(base.BaseTestCase):
 
 
 class FactsTest(base.BaseTestCase):
-    def test_a_complete_cluster_has_addresses_and_a_version(self) -> None:
-        for shape in shapes.GENERATIONS:
-            found = releases.verdict(releases.complete(shape))
-            self.assertEqual("https://192.0.2.10:6443", found.api_address)
-            self.assertEqual("v1.34.2", found.coe_version)
-            self.assertEqual(
-                {
-                    "default-master": ("192.168.3.5",),
-                    "default-worker": ("192.168.3.6", "192.168.3.7"),
-                },
-                {name: each.addresses for name, each in found.groups.items()},
-            )
-
     def test_an_endpoint_without_host_is_none_yet(self) -> None:
         port = {"port": 6443}
         rows: list[tuple[Any, str | None]] = [
@@ -338,33 +325,6 @@ class CompleteTest(base.BaseTestCase):
                 health.Health("HEALTHY", {"api": "ok", **ready}),
                 health.health(seen("complete", version)),
             )
-
-
-class NoHostTest(base.BaseTestCase):
-    MACHINE = "nh-45f11a8de301-default-worker-w22vn-kjnr8"
-
-    def test_the_reason_names_group_machine_and_what_nova_said(self) -> None:
-        reason = (
-            f"nodegroup default-worker: machine {self.MACHINE}: "
-            "No valid host was found: the cloud has no room for a server of "
-            "this flavor there; choose another flavor or availability zone, "
-            "or ask the operator; auto-healing then replaces the machine, or "
-            "resize with --nodes-to-remove [no-host]"
-        )
-        for version in VERSIONS:
-            found = verdict(seen("no_host", version))
-            self.assertEqual(reason, found.reason)
-            self.assertEqual(
-                cluster_status.GroupVerdict(reason, ()),
-                found.groups["default-worker"],
-            )
-            self.assertEqual("", found.groups["default-master"].reason)
-
-    def test_its_health_is_not_known(self) -> None:
-        for version in VERSIONS:
-            found = health.health(seen("no_host", version))
-            node = found.reason[f"{self.MACHINE}.Ready"]
-            self.assertEqual(("UNKNOWN", "Unknown"), (found.status, node))
 
 
 class UpgradeTest(base.BaseTestCase):

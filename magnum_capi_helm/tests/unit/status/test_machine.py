@@ -210,24 +210,6 @@ class ServerTest(base.BaseTestCase):
         found = self.of(server, NO_HOST, old=ill, new=ill)
         self.assertEqual({NO_ROOM}, found)
 
-    def test_a_fault_of_nova_is_the_reason_of_the_cluster(self) -> None:
-        for name, group in (
-            ("cp-1", "default-master"),
-            ("w-1", "default-worker"),
-        ):
-            for shape in shapes.GENERATIONS:
-                seen = releases.complete(
-                    shape,
-                    control_plane=core_objects.control_plane(shape, ready=0),
-                    deployments=(core_objects.workers(shape, ready=1),),
-                    servers=(provider_objects.openstack_server(name),),
-                )
-                seen = answers.answered(seen, NO_HOST)
-                self.assertEqual(
-                    f"nodegroup {group}: machine {name}: {NO_ROOM} [no-host]",
-                    releases.verdict(seen).reason,
-                )
-
 
 class DeletionTest(base.BaseTestCase):
     """Machines that are deleted, and do not go."""

@@ -17,14 +17,10 @@ from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import described
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import deleting
+from magnum_capi_helm.tests.unit.status import provider_objects
 
 NO_HOST = "No valid host was found. "
-NO_ROOM = (
-    "No valid host was found: the cloud has no room for a server of this "
-    "flavor there; choose another flavor or availability zone, or ask the "
-    "operator; auto-healing then replaces the machine, or resize with "
-    "--nodes-to-remove"
-)
+NO_ROOM = provider_objects.NO_ROOM
 MUTE = (
     "no server yet: Cluster API's OpenStack provider does not say why: "
     "its log may, ask the operator"

@@ -23,12 +23,9 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import test_autoscaler_counts
 
-SCALED = {
-    "auto_scaling_enabled": "true",
-    "min_node_count": "1",
-    "max_node_count": "5",
-}
+SCALED = test_autoscaler_counts.SCALED
 
 
 class ResizeTest(base.NodegroupTestCase):

@@ -10,55 +10,18 @@ from oslotest import base
 
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import condition_types
 from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 KCP, MD = "KubeadmControlPlane", "MachineDeployment"
 
-#: Types that Cluster API 1.13.3 defines: ``machinedeployment_types.go``,
-#: ``kubeadm_control_plane_types.go`` and both ``v1beta1_condition_consts.go``.
-NEW = {
-    KCP: [
-        "Available",
-        "CertificatesAvailable",
-        "ControlPlaneComponentsHealthy",
-        "Deleting",
-        "EtcdClusterHealthy",
-        "Initialized",
-        "MachinesReady",
-        "MachinesUpToDate",
-        "Paused",
-        "Remediating",
-        "RollingOut",
-        "ScalingDown",
-        "ScalingUp",
-    ],
-    MD: [
-        "Available",
-        "Deleting",
-        "MachinesReady",
-        "MachinesUpToDate",
-        "Paused",
-        "Remediating",
-        "RollingOut",
-        "ScalingDown",
-        "ScalingUp",
-    ],
-}
-OLD = {
-    KCP: [
-        "Available",
-        "CertificatesAvailable",
-        "ControlPlaneComponentsHealthy",
-        "EtcdClusterHealthy",
-        "MachinesCreated",
-        "MachinesReady",
-        "MachinesSpecUpToDate",
-        "Ready",
-        "Resized",
-    ],
-    MD: ["Available", "MachineSetReady", "Ready"],
+#: Kind and type of each condition, as the sources of Cluster API have them.
+DEFINED = {
+    (each.kind, f"{'old ' if each.set == 'v1beta1' else ''}{each.type}")
+    for each in condition_types.types()
+    if each.kind in (KCP, MD)
 }
 #: No line of Cluster API gives these a message where they are bad.
 MUTE = {(KCP, "Initialized"), (KCP, "old Available")}
@@ -99,7 +62,7 @@ class Case(base.BaseTestCase):
         found = {name: (row.status, "SomeReason", row.message)}
         old = found if row.type.startswith("old ") else {}
         new = {} if old else found
-        if old and shape != shapes.V1BETA1 and name in NEW[row.kind]:
+        if old and shape != shapes.V1BETA1 and (row.kind, name) in DEFINED:
             # The new set says it, and the old one repeats it.
             new = found
         make = core_objects.workers
@@ -398,12 +361,8 @@ class ConditionsTest(Case):
 
     def test_every_condition_of_cluster_api_is_in_the_tables(self) -> None:
         rows = (*PROBLEMS, *CHANGES, *PROGRESS, *DELETIONS)
-        defined = {(kind, name) for kind in NEW for name in NEW[kind]}
-        defined |= {
-            (kind, f"old {name}") for kind in OLD for name in OLD[kind]
-        }
         self.assertEqual(
-            defined - MUTE, {(each.kind, each.type) for each in rows}
+            DEFINED - MUTE, {(each.kind, each.type) for each in rows}
         )
 
     def test_conditions_of_an_older_spec_are_not_shown(self) -> None:

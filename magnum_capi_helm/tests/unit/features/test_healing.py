@@ -91,16 +91,6 @@ class TypesTest(base.BaseTestCase):
             self._taken("auto_healing_max_unhealthy", *allowed, *refused),
         )
 
-    def test_a_formatted_value_is_parsed_as_the_same(self) -> None:
-        for label, value in (
-            (healing.MAX_UNHEALTHY, 2),
-            (healing.MAX_UNHEALTHY, "40%"),
-            (healing.STARTUP_TIMEOUT, "1h30m"),
-        ):
-            kind = label.type
-            written = kind.format_defaults(value)[0]  # type: ignore[attr-defined]
-            self.assertEqual(value, kind(written.strip('"')))
-
 
 _LABEL = "certificates_expiry_days"
 

@@ -13,19 +13,16 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any, TypeAlias
 
-from magnum_capi_helm.tests.fakes import openstack
-
 
 @dataclasses.dataclass(frozen=True)
 class Input:
-    """A cluster or nodegroup that differs from one that works.
+    """A cluster that differs from one that works.
 
     :param refusal: the whole status_reason
-    :param labels: of the cluster or nodegroup
-    :param fields: of the cluster or nodegroup
+    :param labels: of the cluster
+    :param fields: of the cluster
     :param template: fields of the cluster template
     :param chart: version that the template asks for; empty: the default
-    :param masters: machines of the control plane
     :param options: of ``[capi_helm]``
     """
 
@@ -34,7 +31,6 @@ class Input:
     fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     template: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     chart: str = ""
-    masters: int = 1
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -264,24 +260,5 @@ LOOKUPS: Table = {
         "keypair: there is no such keypair; choose one of `openstack keypair "
         "list`. It is 'lost'",
         fields={"keypair": "lost"},
-    ),
-}
-
-#: Images beside the one of the cluster.
-IMAGES = [openstack.image("ubuntu-1.33", kube_version="v1.33.4")]
-
-#: Nodegroups; the fields are those of the group.
-GROUPS: Table = {
-    "a node label that is not ASCII": Input(
-        "node_labels: a label of a nodegroup is not allowed. It is nodegroup "
-        "'größe': 'größe' is no value: up to 63 of A-Z a-z 0-9 - _ . , a "
-        "letter or digit at both ends",
-        fields={"name": "größe", "node_labels": {"tier": "größe"}},
-    ),
-    "an image that is older than the control plane": Input(
-        "image_id: a new machine joins a control plane of its own minor "
-        "version of Kubernetes alone. Image 'ubuntu-1.33' has 1.33.4, and "
-        "the control plane has 1.34.2",
-        fields={"image_id": "ubuntu-1.33"},
     ),
 }

@@ -102,13 +102,6 @@ class PreviewTest(base.FlowTestCase):
             (f"MachineDeployment {base.RELEASE}-default-worker", "2"),
             (found["Object"], found["Machines replaced"]),
         )
-        error = self.assertRaises(
-            errors.InvalidInput, self.diff, "web", *label, "--template", "x"
-        )
-        self.assertEqual(
-            "--label does not go with --template or --chart-version",
-            str(error),
-        )
 
     def test_absent_clusters_templates_and_releases_are_named(self) -> None:
         self.complete()

@@ -225,43 +225,25 @@ class ServerGroupTest(base.NodegroupTestCase):
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
 
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """A cluster, and what the operator says once it is there."""
-
-    template: dict[str, Any] = dataclasses.field(default_factory=dict)
-    fields: dict[str, Any] = dataclasses.field(default_factory=dict)
-    options: tuple[str, str, Any] = ("capi_helm", "quota_check", "off")
-
-
-_CASES = {
-    "dual-stack": Case(
-        template={"network_driver": "cilium"},
-        fields={
-            "fixed_network": "backend",
-            "labels": {
-                "pods_cidr": "10.100.0.0/16,fd00:100::/56",
-                "service_cluster_ip_range": "10.254.0.0/16,fd00:254::/112",
-            },
-        },
-    ),
-    "pods where a network of the driver's own would be": Case(
-        fields={
-            "fixed_network": "backend",
-            "labels": {"pods_cidr": "10.0.0.0/16"},
-        }
-    ),
-    "other pods by now": Case(
-        options=("capi_helm_cluster_labels", "pods_cidr", ("10.0.0.0/16",))
-    ),
-    "no load balancer by now": Case(
-        fields={
-            "master_lb_enabled": False,
-            "labels": {"api_master_lb_allowed_cidrs": "192.0.2.0/24"},
-        },
-        options=("capi_helm", "api_load_balancer", "requested"),
-    ),
+_SAME = ("capi_helm", "quota_check", "off")
+_BACKEND = {"fixed_network": "backend"}
+_DUAL = {
+    "pods_cidr": "10.100.0.0/16,fd00:100::/56",
+    "service_cluster_ip_range": "10.254.0.0/16,fd00:254::/112",
 }
+_OPEN = {"api_master_lb_allowed_cidrs": "192.0.2.0/24"}
+#: Fields of template and cluster, and an option once the cluster is there.
+_CASES: tuple[tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]], ...] = (
+    ({"network_driver": "cilium"}, {**_BACKEND, "labels": _DUAL}, _SAME),
+    # Pods where a network of the driver's own would be.
+    ({}, {**_BACKEND, "labels": {"pods_cidr": "10.0.0.0/16"}}, _SAME),
+    ({}, {}, ("capi_helm_cluster_labels", "pods_cidr", ("10.0.0.0/16",))),
+    (
+        {},
+        {"master_lb_enabled": False, "labels": _OPEN},
+        ("capi_helm", "api_load_balancer", "requested"),
+    ),
+)
 
 
 class LivingTest(base.FlowTestCase):
@@ -277,14 +259,13 @@ class LivingTest(base.FlowTestCase):
         )
 
     def test_a_group_is_checked_beside_what_its_cluster_has(self) -> None:
-        for title, case in _CASES.items():
-            self.created(case.template, **case.fields)
-            group, option, value = case.options
+        for template, fields, (group, option, value) in _CASES:
+            self.created(template, **fields)
             conf.CONF.set_override(option, value, group)
             self.add("gpu")
             self.assert_updated()
             status = self.groups()["gpu"].status
-            self.assertEqual("CREATE_COMPLETE", status, title)
+            self.assertEqual("CREATE_COMPLETE", status, str(fields))
             conf.CONF.clear_override(option, group)
             self.vanish()
 

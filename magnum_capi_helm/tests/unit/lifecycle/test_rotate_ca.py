@@ -289,7 +289,7 @@ class RotationTest(RotationTestCase):
     def test_commands_of_an_earlier_version_are_replaced(self) -> None:
         before = "sed 1q ca.crt > /etc/kubernetes/pki/ca-signer.crt; more"
         spec = {"preKubeadmCommands": ["modprobe x", before]}
-        values = {"controlPlane": {"kubeadmConfigSpec": spec}}
+        values: dict[str, Any] = {"controlPlane": {"kubeadmConfigSpec": spec}}
         for each in ("first", "second"):
             values = ca_rotation.with_machines_prepared(values, each)
             found = values["controlPlane"]["kubeadmConfigSpec"]

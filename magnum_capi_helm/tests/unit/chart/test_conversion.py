@@ -12,8 +12,8 @@ import yaml
 
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.unit.chart import openstack_objects
 
+CAPO = "infrastructure.cluster.x-k8s.io"
 _CAPI = "cluster.x-k8s.io"
 _METADATA = {
     "name": "web",
@@ -22,10 +22,18 @@ _METADATA = {
     "annotations": {"helm.sh/resource-policy": "keep", "empty": ""},
 }
 
+
+def pair(text: str) -> tuple[Any, Any]:
+    """Return the two documents of a YAML text."""
+    old, new = yaml.safe_load_all(text)
+    return old, new
+
+
+#: Kind, group, ``spec`` in v1beta1 and in v1beta2, as all objects below.
 CLUSTER = (
     "Cluster",
     _CAPI,
-    *openstack_objects.pair("""
+    *pair("""
 paused: false
 clusterNetwork:
   apiServerPort: 6443
@@ -61,7 +69,7 @@ infrastructureRef:
 DEPLOYMENT = (
     "MachineDeployment",
     _CAPI,
-    *openstack_objects.pair("""
+    *pair("""
 clusterName: web
 replicas: 0
 minReadySeconds: 0
@@ -130,7 +138,7 @@ template:
 HEALTH_CHECK = (
     "MachineHealthCheck",
     _CAPI,
-    *openstack_objects.pair("""
+    *pair("""
 clusterName: web
 selector: {matchLabels: {group: workers}}
 maxUnhealthy: 0
@@ -276,7 +284,7 @@ CONFIG_TEMPLATE = (
     {"template": {"metadata": {"labels": {"a": "b"}}, "spec": KUBEADM_NEW}},
 )
 
-_PLANE_OLD, _PLANE_NEW = openstack_objects.pair("""
+_PLANE_OLD, _PLANE_NEW = pair("""
 replicas: 3
 version: v1.34.2
 machineTemplate:
@@ -317,6 +325,99 @@ CONTROL_PLANE = (
     *("KubeadmControlPlane", "controlplane.cluster.x-k8s.io"),
     {**_PLANE_OLD, "kubeadmConfigSpec": KUBEADM_OLD},
     {**_PLANE_NEW, "kubeadmConfigSpec": KUBEADM_NEW},
+)
+
+OPENSTACK_CLUSTER = (
+    "OpenStackCluster",
+    CAPO,
+    *pair("""
+identityRef: {cloudName: openstack, name: web-cloud-credentials}
+managedSubnets: [{cidr: 10.0.0.0/24, dnsNameservers: []}]
+externalNetwork: {id: '2'}
+externalRouterIPs: [{subnet: {id: '3'}}]
+networkMTU: 1450
+disablePortSecurity: true
+disableExternalNetwork: false
+apiServerLoadBalancer: {enabled: true, provider: amphora}
+disableAPIServerFloatingIP: true
+apiServerFloatingIP: 203.0.113.1
+apiServerFixedIP: 10.0.0.2
+apiServerPort: 6443
+controlPlaneAvailabilityZones: [az1]
+controlPlaneOmitAvailabilityZone: false
+managedSecurityGroups:
+  allowAllInClusterTraffic: true
+  allNodesSecurityGroupRules: [{name: a}]
+  workerNodesSecurityGroupRules: [{name: b}]
+tags: [a]
+bastion: {enabled: true, spec: {flavor: m1.tiny}}
+---
+identityRef: {cloudName: openstack, name: web-cloud-credentials}
+managedSubnets: [{cidr: 10.0.0.0/24}]
+externalNetwork: {id: '2'}
+managedRouter: {externalIPs: [{subnet: {id: '3'}}]}
+managedNetwork: {mtu: 1450, enablePortSecurity: false}
+enableExternalNetwork: true
+apiServer:
+  managedLoadBalancer: {enabled: true, provider: amphora}
+  enableFloatingIP: false
+  floatingIP: 203.0.113.1
+  fixedIP: 10.0.0.2
+  port: 6443
+controlPlaneAvailabilityZones: [az1]
+controlPlaneOmitAvailabilityZone: false
+managedSecurityGroups:
+  allowAllInClusterTraffic: true
+  clusterNodesSecurityGroupRules: [{name: a}]
+  workerNodesSecurityGroupRules: [{name: b}]
+tags: [a]
+bastion: {enabled: true, spec: {flavor: {filter: {name: m1.tiny}}}}
+"""),
+)
+
+OPENSTACK_CLUSTER_OF_DEFAULTS = (
+    "OpenStackCluster",
+    CAPO,
+    *pair("""
+identityRef: {cloudName: openstack, name: web-cloud-credentials}
+managedSecurityGroups:
+  allNodesSecurityGroupRules: []
+  workerNodeSecurityGroupRules: [{name: c}]
+subnets: []
+network: {filter: {name: mine, tags: []}}
+---
+identityRef: {cloudName: openstack, name: web-cloud-credentials}
+managedSecurityGroups: {}
+network: {filter: {name: mine}}
+"""),
+)
+
+MACHINE_TEMPLATE = (
+    "OpenStackMachineTemplate",
+    CAPO,
+    *pair("""
+template:
+  spec:
+    flavor: m1.worker
+    image: {filter: {name: ubuntu}}
+    identityRef: {cloudName: openstack, name: web-cloud-credentials}
+    ports:
+    - {}
+    - {network: {id: '3'}, vnicType: direct, disablePortSecurity: true}
+    rootVolume: {sizeGiB: 20, availabilityZone: {from: Machine}}
+    configDrive: false
+---
+template:
+  spec:
+    flavor: {filter: {name: m1.worker}}
+    image: {filter: {name: ubuntu}}
+    identityRef: {cloudName: openstack, name: web-cloud-credentials}
+    ports:
+    - {}
+    - {network: {id: '3'}, vnicType: direct, enablePortSecurity: false}
+    rootVolume: {sizeGiB: 20, availabilityZone: {from: Machine}}
+    configDrive: false
+"""),
 )
 
 _UNKNOWN = (
@@ -384,7 +485,7 @@ REFUSED: tuple[tuple[tuple[Any, ...], str, str], ...] = (
         "spec.template.spec.users has to be a list, not a str",
     ),
     (
-        openstack_objects.OPENSTACK_CLUSTER,
+        OPENSTACK_CLUSTER,
         "disableExternalNetwork: 'no'",
         "spec.disableExternalNetwork has to be true or false, not 'no'",
     ),
@@ -413,9 +514,9 @@ class ConversionTestCase(base.BaseTestCase):
             HEALTH_CHECK,
             CONFIG_TEMPLATE,
             CONTROL_PLANE,
-            openstack_objects.OPENSTACK_CLUSTER,
-            openstack_objects.OPENSTACK_CLUSTER_OF_DEFAULTS,
-            openstack_objects.MACHINE_TEMPLATE,
+            OPENSTACK_CLUSTER,
+            OPENSTACK_CLUSTER_OF_DEFAULTS,
+            MACHINE_TEMPLATE,
         ):
             with self.subTest(kind):
                 given = _object(kind, group, "v1beta1", old)
@@ -453,9 +554,7 @@ class ConversionTestCase(base.BaseTestCase):
 
     def test_known_kinds_are_converted_to_v1beta2_only(self) -> None:
         cluster = conversion.Api(_CAPI, "v1beta1", "Cluster")
-        infrastructure = cluster._replace(
-            group=openstack_objects.CAPO, kind="OpenStackCluster"
-        )
+        infrastructure = cluster._replace(group=CAPO, kind="OpenStackCluster")
         server = infrastructure._replace(kind="OpenStackServer")
         cases = {
             (cluster, "v1beta2"): True,

@@ -14,8 +14,6 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
-ON = {"auto_scaling_enabled": "true"}
-
 
 class ClusterTest(base.BaseTestCase):
     def test_a_boot_volume_has_its_size_and_type(self) -> None:

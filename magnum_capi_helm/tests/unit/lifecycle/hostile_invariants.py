@@ -13,7 +13,6 @@ import yaml
 from magnum_capi_helm.tests.unit.lifecycle import hostile_inputs
 
 Path = tuple[str, ...]
-Leaves = dict[Path, Any]
 
 #: Kubernetes' DNS label, RFC 1123.
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")

@@ -16,8 +16,6 @@ from magnum_capi_helm.tests.unit.status import provider_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
-BEFORE = "2026-11-21T11:00:00Z"
-
 
 class NetworkTest(base.BaseTestCase):
     """``OpenStackCluster.status.ready``, and conditions that are false."""

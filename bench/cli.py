@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 import os
 import pathlib
 import signal
@@ -15,24 +16,16 @@ from bench import kinds
 from lab import environment
 from lab import layout
 
-#: Seconds: polls share a look at health for up to twenty.
-_SPACING = 25.0
-#: Run by the Python that called, which may have matplotlib.
-_PLAIN = ("report",)
-
 
 def main(words: list[str]) -> int:
     """Run a command; return 0 only if every verdict was right."""
     given = _parser().parse_args(words)
-    if given.command not in _PLAIN and not _inside():
+    # A report is made by the Python that called, which may have matplotlib.
+    if given.do is not _report and pathlib.Path(sys.prefix) != layout.VENV:
         _enter(words)
     # Servers are stopped however we end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    return int(globals()[f"_{given.command}"](given))
-
-
-def _inside() -> bool:
-    return pathlib.Path(sys.prefix) == layout.VENV
+    return int(given.do(given))
 
 
 def _enter(words: list[str]) -> None:
@@ -50,123 +43,86 @@ def _parser() -> argparse.ArgumentParser:
         prog="python3 -m bench", description="Measure what polling costs."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    _add_run(commands)
-    recorded = commands.add_parser(
-        "record", help="record a cluster of the running lab"
-    )
-    recorded.add_argument("release")
-    recorded.add_argument("state")
-    report = commands.add_parser("report", help="write table and picture")
+
+    def add(
+        name: str, do: Callable[[argparse.Namespace], int], text: str
+    ) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = commands.add_parser(name, help=text)
+        made.set_defaults(do=do)
+        return made
+
+    _add_run(add("run", _run, "measure ticks"))
+    record = add("record", _record, "record a cluster of the running lab")
+    record.add_argument("release")
+    record.add_argument("state")
+    report = add("report", _report, "write table and picture")
     report.add_argument("results", type=pathlib.Path, nargs="*")
     report.add_argument(
         "--docs", action="store_true", help="those of the documentation"
     )
-    commands.add_parser("stop", help="stop servers that were left running")
+    add("stop", _stop, "stop servers that were left running")
     return parser
 
 
-def _add_run(commands: Any) -> None:
-    run = commands.add_parser("run", help="measure ticks")
-    run.add_argument(
-        "--clusters",
-        type=_numbers,
-        default=(1, 10, 100, 1000),
-        help="sizes of the population for health ticks",
+def _add_run(run: argparse.ArgumentParser) -> None:
+    sizes = (1, 10, 100, 1000)
+    options: tuple[tuple[str, Callable[[str], Any], Any, str], ...] = (
+        (
+            "--clusters",
+            _numbers,
+            sizes,
+            "sizes of the population for health ticks",
+        ),
+        (
+            "--in-progress",
+            _numbers,
+            sizes,
+            "clusters of the largest population that are in progress, for "
+            "status ticks",
+        ),
+        ("--kinds", _choice(kinds.ALL), kinds.ALL, ", ".join(kinds.ALL)),
+        ("--runs", int, 3, "new processes of each driver, in turns"),
+        ("--ticks", int, 1, "measured ticks of each process"),
+        # Polls share a look at health for up to twenty seconds.
+        (
+            "--spacing",
+            float,
+            25.0,
+            "seconds between two ticks of this driver's process",
+        ),
+        (
+            "--drivers",
+            _choice(kinds.DRIVERS),
+            kinds.DEFAULT,
+            "new (this checkout), 1.4.0, none, or before: this driver in the "
+            "checkout $BENCH_BEFORE",
+        ),
+        ("--out", pathlib.Path, None, "folder of results.jsonl (.bench)"),
     )
-    run.add_argument(
-        "--in-progress",
-        type=_numbers,
-        default=(1, 10, 100, 1000),
-        help="clusters of the largest population that are in progress, for "
-        "status ticks",
-    )
-    run.add_argument(
-        "--kinds", type=_words, default=kinds.ALL, help="health, status"
-    )
-    _add_repetition(run)
-    run.add_argument(
-        "--projects", type=int, default=20, help="namespaces of the clusters"
-    )
-    run.add_argument(
-        "--ill-every",
-        type=int,
-        default=50,
-        help="of so many clusters, one has an ill worker and one an ill "
-        "control plane; at least 8",
-    )
-    run.add_argument(
-        "--restricted",
-        action="store_true",
-        help="drivers have the user of the shipped permissions (default: an "
-        "administrator)",
-    )
-    _add_drivers(run)
-    run.add_argument(
-        "--out",
-        type=pathlib.Path,
-        default=None,
-        help="folder of results.jsonl (default: .bench)",
-    )
-
-
-def _add_repetition(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--runs",
-        type=int,
-        default=3,
-        help="new processes of each driver, in turns",
-    )
-    command.add_argument(
-        "--ticks",
-        type=int,
-        default=1,
-        help="measured ticks of each process",
-    )
-    command.add_argument(
-        "--spacing",
-        type=float,
-        default=_SPACING,
-        help="seconds between two ticks of this driver's process",
-    )
-
-
-def _add_drivers(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--drivers",
-        type=_drivers,
-        default=kinds.DEFAULT,
-        help="new (this checkout), 1.4.0, none, or before: this driver in "
-        "the checkout $BENCH_BEFORE",
-    )
-
-
-def _drivers(text: str) -> tuple[str, ...]:
-    names = _words(text)
-    if unknown := set(names) - set(kinds.DRIVERS):
-        raise argparse.ArgumentTypeError(
-            f"{unknown}: known are {kinds.DRIVERS}"
-        )
-    return names
+    for name, kind, default, text in options:
+        run.add_argument(name, type=kind, default=default, help=text)
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(each) for each in text.split(",") if each)
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(each for each in text.split(",") if each)
+def _choice(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    """Return the type of an argument of some words out of these."""
+
+    def words(text: str) -> tuple[str, ...]:
+        names = tuple(each for each in text.split(",") if each)
+        if unknown := set(names) - set(known):
+            raise argparse.ArgumentTypeError(f"{unknown}: known are {known}")
+        return names
+
+    return words
 
 
 def _run(given: argparse.Namespace) -> int:
     from bench import measuring
-    from bench import members
     from bench import places
 
-    strange = set(given.kinds) - set(kinds.ALL)
-    if strange:
-        raise SystemExit(f"--kinds {strange}: known are {kinds.ALL}")
-    members.PROJECTS = given.projects
-    members.ILL_EVERY = given.ill_every
     plan = measuring.Plan(
         kinds=given.kinds,
         clusters=given.clusters,
@@ -176,7 +132,6 @@ def _run(given: argparse.Namespace) -> int:
         ticks=given.ticks,
         spacing=given.spacing,
         target=(given.out or places.STATE) / "results.jsonl",
-        restricted=given.restricted,
     )
     return 1 if measuring.run(plan, _say) else 0
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Count the requests that the API server and Keystone received.
+"""Count the requests that the API server received.
 
 Requests are those of the API server's audit log, bytes those of its metrics:
 the same for every driver, whatever its HTTP library.
@@ -13,8 +13,6 @@ import json
 import re
 import time
 from typing import Any
-
-import requests
 
 from bench import crds
 from bench import places
@@ -29,37 +27,26 @@ class Counter:
     """Counts from when it is made."""
 
     def __init__(self) -> None:
-        self._http = crds.session()
-        self._bytes = self._sent()
-        self._logins = self._logged_in()
+        self._bytes = _sent()
         time.sleep(_SETTLE)
         self._offset = places.AUDIT_LOG.stat().st_size
 
     def read(self) -> dict[str, Any]:
-        """Requests by verb and kind, bytes, and logins at Keystone."""
+        """Requests by verb and kind, and bytes."""
         time.sleep(_SETTLE)
         with places.AUDIT_LOG.open() as stream:
             stream.seek(self._offset)
             by_kind = requests_by_kind(stream)
-        sent = self._sent() - self._bytes
-        logins = self._logged_in() - self._logins
-        self._http.close()
         return {
             "requests": sum(by_kind.values()),
             "requests_by_kind": by_kind,
-            "bytes": sent,
-            "logins": logins,
+            "bytes": _sent() - self._bytes,
         }
 
-    def _sent(self) -> float:
-        answer = self._http.get(f"{places.API}/metrics", timeout=60)
-        return sent(answer.text)
 
-    def _logged_in(self) -> int:
-        answer = requests.get(
-            f"http://127.0.0.1:{places.KEYSTONE_PORT}/count", timeout=30
-        )
-        return int(answer.json()["logins"])
+def _sent() -> float:
+    with crds.session() as http:
+        return sent(http.get(f"{places.API}/metrics", timeout=60).text)
 
 
 def sent(metrics: str) -> float:
@@ -72,8 +59,7 @@ def requests_by_kind(lines: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for line in lines:
         event = json.loads(line)
-        uri = event["requestURI"]
-        if uri.startswith(_PROBES):
+        if event["requestURI"].startswith(_PROBES):
             continue
         what = (event.get("objectRef") or {}).get("resource") or "discovery"
         key = f"{event['verb']} {what}"

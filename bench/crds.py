@@ -84,10 +84,8 @@ def session() -> requests.Session:
 def plurals() -> dict[str, str]:
     """Plural by kind of what is recorded."""
     found = {"Lease": "leases"}
-    for each in _wanted():
-        names = each["spec"]["names"]
-        found[names["kind"]] = names["plural"]
-    return found
+    names = [each["spec"]["names"] for each in _wanted()]
+    return found | {each["kind"]: each["plural"] for each in names}
 
 
 def apply() -> None:
@@ -137,7 +135,7 @@ def _wanted() -> list[dict[str, Any]]:
 def _plain(crd: dict[str, Any], version: str) -> dict[str, Any]:
     """With one version, and without conversion."""
     spec = crd["spec"]
-    kept = [each for each in spec["versions"] if each["name"] == version]
-    spec["versions"] = [{**kept[0], "served": True, "storage": True}]
+    (kept,) = (each for each in spec["versions"] if each["name"] == version)
+    spec["versions"] = [{**kept, "served": True, "storage": True}]
     spec.pop("conversion", None)
     return crd

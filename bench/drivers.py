@@ -31,16 +31,20 @@ class Process:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        log = places.log(f"runner-{name}")
-        log.parent.mkdir(parents=True, exist_ok=True)
-        self._log = log
-        with log.open("ab") as out:
+        self._log = places.log(f"runner-{name}")
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        python = layout.PYTHON
+        if name != kinds.NEW:
+            python = _virtual(name) / "bin" / "python"
+        with self._log.open("ab") as out:
             self._child = subprocess.Popen(
-                [*command(name, _RUNNER), places.MAGNUM_CONF],
+                # Without the script's own folder on the path: its modules are
+                # the bench's.
+                [python, "-P", _RUNNER, places.MAGNUM_CONF],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=out,
-                env=environ(name),
+                env=_environ(),
                 cwd=places.STATE,
                 text=True,
             )
@@ -66,12 +70,11 @@ class Process:
         """Return the wrong verdicts of the last health poll."""
         if self.name == kinds.NONE:
             return []
-        wrong: list[str] = self._ask(
-            {
-                "expected": str(places.EXPECTED),
-                "per_node": self.name in OURS,
-            }
-        )
+        task = {
+            "expected": str(places.EXPECTED),
+            "per_node": self.name in OURS,
+        }
+        wrong: list[str] = self._ask(task)
         return wrong
 
     def _ask(self, task: dict[str, Any]) -> Any:
@@ -90,19 +93,8 @@ class Process:
         return json.loads(line)
 
 
-def command(name: str, script: pathlib.Path) -> list[str | pathlib.Path]:
-    """Return the command that runs a script of the bench with a driver.
-
-    Without the script's own folder on the path: its modules are the bench's.
-    """
-    python = layout.PYTHON
-    if name != kinds.NEW:
-        python = _virtual(name) / "bin" / "python"
-    return [python, "-P", script]
-
-
-def environ(name: str) -> dict[str, str]:
-    """Return the environment of a script, with the bench on its path."""
+def _environ() -> dict[str, str]:
+    """Return the environment of a runner, with the bench on its path."""
     folder = places.STATE / "path"
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / "bench"

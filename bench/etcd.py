@@ -37,10 +37,9 @@ class Store:
         """Return the key under which the API server stores an object."""
         metadata = obj["metadata"]
         group = obj["apiVersion"].rpartition("/")[0]
-        plural = _GROUPLESS.get(obj["kind"]) or self._plurals[obj["kind"]]
-        folder = plural
+        folder = _GROUPLESS.get(obj["kind"]) or self._plurals[obj["kind"]]
         if group and obj["apiVersion"] != _LEASE:
-            folder = f"{group}/{plural}"
+            folder = f"{group}/{folder}"
         words = [folder, metadata.get("namespace"), metadata["name"]]
         return "/registry/" + "/".join(filter(None, words))
 

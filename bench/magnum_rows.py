@@ -63,11 +63,10 @@ kubeconfig_file = {kubeconfig}
 api_resources = {{}}
 # What was recorded is old.
 operation_timeout = 0
-{options}
 """
 
 
-def configure(options: dict[str, str]) -> None:
+def configure() -> None:
     """Write the configuration that every driver runs with."""
     places.MAGNUM_CONF.write_text(
         _CONF.format(
@@ -76,7 +75,6 @@ def configure(options: dict[str, str]) -> None:
             database=places.DATABASE,
             keystone=places.KEYSTONE,
             kubeconfig=places.KUBECONFIG,
-            options="\n".join(f"{k} = {v}" for k, v in options.items()),
         )
     )
 
@@ -114,9 +112,8 @@ def of(member: members.Member, recorded: template.Template, own: str) -> Rows:
     cluster = found["cluster"][0]
     cluster["name"] = member.name
     made = template.made(member.identity.cluster, "template")
-    cluster["cluster_template_id"] = found["cluster_template"][0]["uuid"] = (
-        made
-    )
+    cluster["cluster_template_id"] = made
+    found["cluster_template"][0]["uuid"] = made
     # Numbers of rows are of this database alone.
     for table in _TABLES:
         for place, row in enumerate(found[table]):
@@ -127,25 +124,17 @@ def of(member: members.Member, recorded: template.Template, own: str) -> Rows:
 def fingerprint(found: Rows) -> str:
     """Return the fingerprint that the driver computes for these rows."""
     cluster = found["cluster"][0]
-    groups = tuple(
-        rows.group(
-            types.SimpleNamespace(**row, is_default=True), cluster["stack_id"]
-        )
-        for row in map(_decoded, found["nodegroup"])
-    )
+    groups = []
+    for row in found["nodegroup"]:
+        meant = {
+            key: json.loads(row.get(key) or "null")
+            for key in ("node_labels", "node_taints")
+        }
+        whole = types.SimpleNamespace(**{**row, **meant, "is_default": True})
+        groups.append(rows.group(whole, cluster["stack_id"]))
     return requested_groups.Rows(
-        uuid=cluster["uuid"], release=cluster["stack_id"], groups=groups
+        uuid=cluster["uuid"], release=cluster["stack_id"], groups=tuple(groups)
     ).fingerprint()
-
-
-def _decoded(row: dict[str, Any]) -> dict[str, Any]:
-    """With its columns of JSON as what they mean."""
-    meant = {
-        key: json.loads(row.get(key) or "null")
-        for key in ("node_labels", "node_taints")
-    }
-    kept = {key: value for key, value in row.items() if key != "is_default"}
-    return {**kept, **meant}
 
 
 def insert(found: list[Rows]) -> None:
@@ -166,8 +155,11 @@ def settle(in_progress: int) -> None:
         members.Member(number).identity.cluster
         for number in range(in_progress)
     ]
-    statements: list[tuple[str, tuple[Any, ...]]] = [
-        ("UPDATE cluster SET status = %s, status_reason = NULL", (_COMPLETE,)),
+    statements: tuple[tuple[str, tuple[Any, ...]], ...] = (
+        (
+            "UPDATE cluster SET status = %s, status_reason = NULL",
+            (_COMPLETE,),
+        ),
         (
             "UPDATE nodegroup SET status = %s, status_reason = NULL",
             (_COMPLETE,),
@@ -181,16 +173,10 @@ def settle(in_progress: int) -> None:
             " WHERE name = %s AND cluster_id = ANY(%s)",
             (_IN_PROGRESS, _SCALED, first),
         ),
-    ]
+    )
     with _cursor("magnum") as cursor:
         for statement, given in statements:
             cursor.execute(statement, given)
-
-
-def clear() -> None:
-    """Remove all rows."""
-    with _cursor("magnum") as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(_TABLES)}")
 
 
 def statuses() -> dict[str, str]:

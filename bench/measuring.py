@@ -29,7 +29,6 @@ class Plan:
     :param runs: new processes of each driver
     :param ticks: measured ticks of each process, after the cold one
     :param spacing: seconds between the ends and beginnings of ticks
-    :param restricted: drivers have the user of the shipped manifest
     """
 
     kinds: tuple[str, ...]
@@ -40,16 +39,14 @@ class Plan:
     ticks: int
     spacing: float
     target: pathlib.Path
-    restricted: bool
 
 
 def run(plan: Plan, say: Callable[[str], None]) -> int:
     """Measure everything; the number of wrong verdicts."""
     wrong = 0
-    with population.running(say, {}, restricted=plan.restricted) as made:
-        for size in sorted(plan.clusters):
-            if kinds.HEALTH not in plan.kinds:
-                break
+    with population.running(say) as made:
+        health = kinds.HEALTH in plan.kinds
+        for size in sorted(plan.clusters) if health else ():
             made.become(size)
             say(f"{size} clusters")
             wrong += _runs(plan, say, made, kinds.HEALTH, 0)
@@ -86,7 +83,9 @@ def _runs(
                         **found,
                     }
                     wrong += found["wrong_count"]
-                    _write(plan.target, line)
+                    plan.target.parent.mkdir(parents=True, exist_ok=True)
+                    with plan.target.open("a") as stream:
+                        stream.write(json.dumps(line) + "\n")
                     say(_summary(line))
     return wrong
 
@@ -129,12 +128,6 @@ def _wrong_rows(in_progress: int) -> list[str]:
         for uuid, status in magnum_rows.statuses().items()
         if (uuid in expected) != (status == "UPDATE_IN_PROGRESS")
     ]
-
-
-def _write(target: pathlib.Path, line: dict[str, Any]) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("a") as stream:
-        stream.write(json.dumps(line) + "\n")
 
 
 def _summary(line: dict[str, Any]) -> str:

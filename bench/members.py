@@ -17,11 +17,10 @@ ILL_WORKER = "ill-worker"
 ILL_CONTROL_PLANE = "ill-control-plane"
 STATES = (SETTLED, SCALING, ILL_WORKER, ILL_CONTROL_PLANE)
 
-#: Projects, that is, namespaces; an option of the bench.
+#: Projects, that is, namespaces.
 PROJECTS = 20
-#: One in so many clusters has an ill worker, and one an ill control plane; an
-#: option of the bench.
-ILL_EVERY = 50
+#: One in so many clusters has an ill worker, and one an ill control plane.
+_ILL_EVERY = 50
 _ILL = {3: ILL_WORKER, 7: ILL_CONTROL_PLANE}
 
 #: CAPO writes these before the machine has a bootstrap Secret
@@ -75,7 +74,7 @@ def state(number: int, in_progress: int) -> str:
     """Return the state of a cluster; the first ones are in progress."""
     if number < in_progress:
         return SCALING
-    return _ILL.get(number % ILL_EVERY, SETTLED)
+    return _ILL.get(number % _ILL_EVERY, SETTLED)
 
 
 def under_way(objects: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

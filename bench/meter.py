@@ -8,7 +8,6 @@ Everything is counted in the same way for each driver, whatever it is made of.
 from __future__ import annotations
 
 from collections.abc import Callable
-import dataclasses
 import functools
 import pathlib
 import re
@@ -16,20 +15,13 @@ import resource
 import ssl
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 _PROC = pathlib.Path("/proc/self")
 
 
-@dataclasses.dataclass(frozen=True)
-class Call:
-    """One call of a hook.
-
-    :param started: monotonic seconds
-    :param ended: monotonic seconds
-    :param cpu: seconds of its own thread
-    :param failed: whether it raised
-    """
+class Call(NamedTuple):
+    """One call of a hook: monotonic seconds, CPU of its thread, its end."""
 
     started: float
     ended: float
@@ -96,12 +88,9 @@ class Meter:
         found["hook_calls"] = len(calls)
         found["hook_failures"] = sum(each.failed for each in calls)
         found["hook_cpu"] = sum(each.cpu for each in calls)
-        found["hook_wall"] = (
-            max(each.ended for each in calls)
-            - min(each.started for each in calls)
-            if calls
-            else 0.0
-        )
+        first = min((each.started for each in calls), default=0.0)
+        last = max((each.ended for each in calls), default=0.0)
+        found["hook_wall"] = last - first
         found["own_cpu"] = (
             found["hook_cpu"] + found["helper_cpu"] + found["children_cpu"]
         )
@@ -127,12 +116,11 @@ class Meter:
             return self._helped + sum(map(_cpu, self._helpers))
 
     def _watch_threads(self) -> None:
-        meter = self
         start = threading.Thread.start
 
         def watched(thread: threading.Thread) -> None:
-            if getattr(meter._here, "hook", False):
-                meter._adopt(thread)
+            if getattr(self._here, "hook", False):
+                self._adopt(thread)
             start(thread)
 
         threading.Thread.start = watched  # type: ignore[assignment, method-assign]

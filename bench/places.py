@@ -7,25 +7,37 @@ from __future__ import annotations
 import pathlib
 
 from lab import layout
+from lab import planes
 
 STATE = layout.CHECKOUT / ".bench"
 RECORDED = pathlib.Path(__file__).parent / "recorded"
 KUBECONFIG = STATE / "kubeconfig"
 AUDIT_POLICY = STATE / "audit-policy.yaml"
 AUDIT_LOG = STATE / "audit.log"
-ETCD_DATA = STATE / "etcd"
 POSTGRES_DATA = STATE / "postgres"
 MAGNUM_CONF = STATE / "magnum.conf"
 EXPECTED = STATE / "expected.json"
 RESULTS = STATE / "results.jsonl"
 
-ETCD_PORT = 22379
-API_PORT = 26443
-POSTGRES_PORT = 25432
-KEYSTONE_PORT = 25000
 
-ETCD = f"http://127.0.0.1:{ETCD_PORT}"
-API = f"https://127.0.0.1:{API_PORT}"
+class _Plane(planes.Plane):
+    """The bench's API server and etcd, with the lab's certificates."""
+
+    @property
+    def pki(self) -> pathlib.Path:
+        return layout.PKI
+
+    @property
+    def etcd(self) -> pathlib.Path:
+        return STATE / "etcd"
+
+
+PLANE = _Plane("bench", suffix="-bench", shift=10_000)
+#: As lab/management.py has it for the first plane.
+ETCD = f"http://127.0.0.1:{PLANE.port(12379)}"
+API = PLANE.api
+POSTGRES_PORT = PLANE.port(15432)
+KEYSTONE_PORT = PLANE.port(15000)
 KEYSTONE = f"http://127.0.0.1:{KEYSTONE_PORT}/v3"
 DATABASE = f"postgresql+psycopg2://postgres@127.0.0.1:{POSTGRES_PORT}/magnum"
 
@@ -33,8 +45,3 @@ DATABASE = f"postgresql+psycopg2://postgres@127.0.0.1:{POSTGRES_PORT}/magnum"
 def log(name: str) -> pathlib.Path:
     """Return the log of a program."""
     return STATE / "log" / f"{name}.log"
-
-
-def record(name: str) -> pathlib.Path:
-    """Return the file with the id of a program's process."""
-    return STATE / "run" / f"{name}.pid"

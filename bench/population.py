@@ -7,15 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 import contextlib
-import gzip
 import json
 import queue
 from typing import Any
 
-import requests
-
 from bench import crds
-from bench import driver_user
 from bench import etcd
 from bench import magnum_rows
 from bench import members
@@ -30,18 +26,6 @@ _BATCH = 50
 Say = Callable[[str], None]
 
 
-def templates() -> dict[str, template.Template]:
-    """Return the recorded objects, by state."""
-    return {
-        state: template.Template(
-            gzip.decompress(
-                (places.RECORDED / f"{state}.json.gz").read_bytes()
-            )
-        )
-        for state in members.STATES
-    }
-
-
 class Population:
     """The clusters that the bench's servers hold.
 
@@ -51,7 +35,9 @@ class Population:
 
     def __init__(self, say: Say) -> None:
         self._say = say
-        self._templates = templates()
+        self._templates = {
+            state: template.recorded(state) for state in members.STATES
+        }
         self._plurals = crds.plurals()
         self._stores: queue.SimpleQueue[etcd.Store] = queue.SimpleQueue()
         for _ in range(_THREADS):
@@ -64,28 +50,23 @@ class Population:
         """Return the number of clusters."""
         return len(self._states)
 
-    def begin(self, options: dict[str, str], *, restricted: bool) -> None:
-        """Start servers without any cluster.
-
-        :param options: of ``[capi_helm]``, for every driver
-        :param restricted: drivers have the user of the shipped manifest
-        """
+    def begin(self) -> None:
+        """Start servers without any cluster."""
         servers.make()
         for each in servers.all_servers():
             each.start()
         crds.apply()
         magnum_rows.make_tables()
-        magnum_rows.configure(options)
+        magnum_rows.configure()
+        namespaces = f"{places.API}/api/v1/namespaces"
         with crds.session() as http:
-            answer = http.get(
-                f"{places.API}/api/v1/namespaces/kube-system", timeout=30
-            )
+            answer = http.get(f"{namespaces}/kube-system", timeout=30)
             self._identity = str(answer.json()["metadata"]["uid"])
-            names = self._make_namespaces(http)
-        if restricted:
-            driver_user.use(names)
-        for line in self._sizes():
-            self._say(line)
+            for number in range(members.PROJECTS):
+                name = members.Member(number).namespace
+                body = {"metadata": {"name": name}}
+                answer = http.post(namespaces, json=body, timeout=30)
+                answer.raise_for_status()
 
     def become(self, size: int, in_progress: int = 0) -> None:
         """Have so many clusters, the first of them in progress."""
@@ -93,8 +74,10 @@ class Population:
             raise ValueError("a population never shrinks")
         wanted = [members.state(each, in_progress) for each in range(size)]
         new = range(len(self._states), size)
-        self._insert_rows(new)
-        self._work(lambda store, number: self._make(store, number), new)
+        for start in range(0, len(new), _BATCH):
+            batch = new[start : start + _BATCH]
+            magnum_rows.insert([self._rows(each) for each in batch])
+        self._work(self._make, new)
         self._states += [members.SETTLED] * len(new)
         changed = [
             number
@@ -108,7 +91,7 @@ class Population:
         self._states = wanted
         crds.wait_until_read()
         magnum_rows.settle(in_progress)
-        places.EXPECTED.write_text(json.dumps(self.expected()))
+        places.EXPECTED.write_text(json.dumps(self._expected()))
 
     def reset(self) -> None:
         """Undo what a driver wrote: the next one begins with the same.
@@ -125,7 +108,7 @@ class Population:
         crds.wait_until_read()
         magnum_rows.settle(len(in_progress))
 
-    def expected(self) -> dict[str, dict[str, Any]]:
+    def _expected(self) -> dict[str, dict[str, Any]]:
         """State and nodes of each cluster, by UUID."""
         found = {}
         for number, state in enumerate(self._states):
@@ -188,40 +171,14 @@ class Population:
             self._identity,
         )
 
-    def _insert_rows(self, numbers: range) -> None:
-        for start in range(0, len(numbers), _BATCH):
-            batch = numbers[start : start + _BATCH]
-            magnum_rows.insert([self._rows(each) for each in batch])
-
-    def _make_namespaces(self, http: requests.Session) -> list[str]:
-        made = []
-        for number in range(members.PROJECTS):
-            name = members.Member(number).namespace
-            body = {"metadata": {"name": name}}
-            answer = http.post(
-                f"{places.API}/api/v1/namespaces", json=body, timeout=30
-            )
-            answer.raise_for_status()
-            made.append(name)
-        return made
-
-    def _sizes(self) -> list[str]:
-        sizes = self._templates[members.SETTLED].sizes()
-        return [
-            "one settled cluster, bytes of JSON: "
-            + ", ".join(f"{kind} {size}" for kind, size in sizes.items())
-        ]
-
 
 @contextlib.contextmanager
-def running(
-    say: Say, options: dict[str, str], *, restricted: bool = False
-) -> Iterator[Population]:
+def running(say: Say) -> Iterator[Population]:
     """A population on servers that are stopped at the end."""
     with servers.alone():
         made = Population(say)
         try:
-            made.begin(options, restricted=restricted)
+            made.begin()
             yield made
         finally:
             servers.stop()

@@ -50,17 +50,13 @@ def record(
         "project": namespace.removeprefix("magnum-"),
         "user": _label(found, "user-id"),
     }
-    content: dict[str, Any] = {
-        "facts": facts,
-        "objects": [
-            each for each in found if secrets or each["kind"] != "Secret"
-        ],
-    }
+    content: dict[str, Any] = {"facts": facts, "objects": found}
     if secrets:
+        system = _kubectl("api/v1/namespaces/kube-system")
         content["rows"] = _rows(facts["cluster"])
-        content["identity"] = _kubectl("api/v1/namespaces/kube-system")[
-            "metadata"
-        ]["uid"]
+        content["identity"] = system["metadata"]["uid"]
+    else:
+        content["objects"] = [e for e in found if e["kind"] != "Secret"]
     text = json.dumps(content).encode()
     target.write_bytes(gzip.compress(text, mtime=0))
 

@@ -105,17 +105,17 @@ class Runner:
         filters = None
         if kind == "status":
             filters = {"status": [f"{each}_IN_PROGRESS" for each in _LIVE]}
-        calls: list[tuple[Any, tuple[Any, ...]]] = []
+        threads = []
         for each in objects.Cluster.list(ctx, filters=filters):
             if kind == "health":
                 monitor = monitors.create_monitor(ctx, each)
-                calls.append((monitor.poll_health_status, ()))
+                thread = threading.Thread(target=monitor.poll_health_status)
             else:
                 found = driver.Driver.get_driver_for_cluster(ctx, each)
-                calls.append((found.update_cluster_status, (ctx, each)))
-        threads = [
-            threading.Thread(target=hook, args=args) for hook, args in calls
-        ]
+                thread = threading.Thread(
+                    target=found.update_cluster_status, args=(ctx, each)
+                )
+            threads.append(thread)
 
         def work(_: str) -> None:
             for each in threads:

@@ -8,28 +8,23 @@ the API server what it costs anywhere, but for admission and conversion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import fcntl
 import shutil
-import signal
-import time
 
 import psycopg2
 import yaml
 
 from bench import places
-from lab import environment
-from lab import errors
 from lab import layout
+from lab import management
 from lab import planes
 from lab import postgres
-from lab import processes
 from lab import service
 from lab import tools
 
-_SECONDS = 60.0
 #: What the programs of the lab are called in the audit log: nobody else is
 #: "lab". The API server speaks to itself, too.
 _AUDIT = {
@@ -44,42 +39,6 @@ _AUDIT = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Server:
-    """A program, and how to know that it is ready."""
-
-    name: str
-    argv: tuple[str, ...]
-    ready: Callable[[], bool]
-    first_signal: signal.Signals = signal.SIGTERM
-
-    def start(self) -> None:
-        """Start it and wait until it answers, unless it runs."""
-        identity = processes.read(places.record(self.name))
-        if not processes.alive(identity):
-            processes.spawn(
-                self.argv,
-                record=places.record(self.name),
-                log=places.log(self.name),
-                env=environment.inside(),
-                cwd=places.STATE,
-            )
-        deadline = time.monotonic() + _SECONDS
-        while not self.ready():
-            if time.monotonic() > deadline:
-                raise errors.LabError(
-                    f"{self.name} gave no answer in {_SECONDS:.0f} s",
-                    log=places.log(self.name),
-                )
-            time.sleep(0.1)
-
-    def stop(self) -> None:
-        """Stop it, if it runs."""
-        identity = processes.read(places.record(self.name))
-        if identity is not None and processes.alive(identity):
-            processes.stop(identity, first=self.first_signal)
-
-
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
     """No other bench of this checkout meanwhile: it would stop the servers."""
@@ -92,9 +51,25 @@ def alone() -> Iterator[None]:
         yield
 
 
-def all_servers() -> list[Server]:
+def all_servers() -> list[service.Service]:
     """In the order of starting."""
-    return [etcd(), api_server(), database(), keystone()]
+    etcd, api_server, *_ = management.services(places.PLANE)
+    large = (
+        "--quota-backend-bytes=8589934592",
+        "--max-request-bytes=33554432",
+    )
+    etcd = dataclasses.replace(etcd, argv=(*etcd.argv, *large))
+    # Without the lab's options that spare memory and CPU.
+    audited = (
+        "--enable-priority-and-fairness=true",
+        f"--audit-policy-file={places.AUDIT_POLICY}",
+        f"--audit-log-path={places.AUDIT_LOG}",
+        "--audit-log-mode=blocking",
+    )
+    api_server = dataclasses.replace(
+        api_server, argv=(*api_server.argv, *audited), env={}
+    )
+    return [etcd, api_server, _database(), _keystone()]
 
 
 def stop() -> None:
@@ -103,97 +78,28 @@ def stop() -> None:
         each.stop()
 
 
-def etcd() -> Server:
-    """Holds the objects."""
-    peer = f"http://127.0.0.1:{places.ETCD_PORT + 1}"
-    return Server(
-        "etcd",
-        (
-            str(layout.BIN / "etcd"),
-            f"--data-dir={places.ETCD_DATA}",
-            f"--listen-client-urls={places.ETCD}",
-            f"--advertise-client-urls={places.ETCD}",
-            f"--listen-peer-urls={peer}",
-            f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster=default={peer}",
-            "--quota-backend-bytes=8589934592",
-            "--max-request-bytes=33554432",
-            "--unsafe-no-fsync",
-            "--log-level=warn",
-        ),
-        service.answers(f"{places.ETCD}/health", strict=True),
+def _database() -> service.Service:
+    """Magnum's database: of an option that is there twice, the last counts."""
+    lab = postgres.server()
+    own = ("-D", str(places.POSTGRES_DATA), f"-cport={places.POSTGRES_PORT}")
+    return dataclasses.replace(
+        lab,
+        name=places.PLANE.called(lab.name),
+        argv=(*lab.argv, *own),
+        ports=(places.POSTGRES_PORT,),
+        probe=_accepts,
     )
 
 
-def api_server() -> Server:
-    """The management cluster's API, with the lab's certificates."""
-    files = layout.PKI
-    return Server(
-        "kube-apiserver",
-        (
-            str(layout.BIN / "kube-apiserver"),
-            f"--etcd-servers={places.ETCD}",
-            "--bind-address=127.0.0.1",
-            f"--secure-port={places.API_PORT}",
-            "--advertise-address=127.0.0.1",
-            "--endpoint-reconciler-type=none",
-            f"--tls-cert-file={files / 'apiserver.crt'}",
-            f"--tls-private-key-file={files / 'apiserver.key'}",
-            f"--cert-dir={places.STATE}",
-            f"--client-ca-file={planes.FIRST.authority}",
-            "--authorization-mode=RBAC",
-            "--service-account-issuer="
-            "https://kubernetes.default.svc.cluster.local",
-            f"--service-account-key-file={files / 'sa.pub'}",
-            f"--service-account-signing-key-file={files / 'sa.key'}",
-            "--service-cluster-ip-range=10.96.0.0/16",
-            f"--audit-policy-file={places.AUDIT_POLICY}",
-            f"--audit-log-path={places.AUDIT_LOG}",
-            "--audit-log-mode=blocking",
-        ),
-        service.answers(
-            f"{places.API}/readyz",
-            strict=True,
-            authority=planes.FIRST.authority,
-        ),
-    )
-
-
-def database() -> Server:
-    """Magnum's database."""
-    settings = {
-        "listen_addresses": "127.0.0.1",
-        "port": str(places.POSTGRES_PORT),
-        "unix_socket_directories": "",
-        "max_connections": "300",
-        "fsync": "off",
-        "synchronous_commit": "off",
-        "full_page_writes": "off",
-    }
-    return Server(
-        "postgres",
-        (
-            *postgres.unprivileged(),
-            str(postgres.programs() / "postgres"),
-            "-D",
-            str(places.POSTGRES_DATA),
-            *(f"-c{name}={value}" for name, value in settings.items()),
-        ),
-        _accepts,
-        first_signal=signal.SIGINT,
-    )
-
-
-def keystone() -> Server:
-    """A stand-in that lets every cluster's credential in, and counts."""
-    return Server(
-        "keystone",
-        (
-            str(layout.PYTHON),
-            str(layout.CHECKOUT / "bench" / "keystone.py"),
-            str(places.KEYSTONE_PORT),
-        ),
-        service.answers(f"http://127.0.0.1:{places.KEYSTONE_PORT}/count"),
+def _keystone() -> service.Service:
+    """A stand-in that lets every cluster's credential in."""
+    script = layout.CHECKOUT / "bench" / "keystone.py"
+    return service.Service(
+        places.PLANE.called("keystone"),
+        (str(layout.PYTHON), str(script), str(places.KEYSTONE_PORT)),
+        layer=1,
+        ports=(places.KEYSTONE_PORT,),
+        probe=service.answers(places.KEYSTONE),
     )
 
 
@@ -219,19 +125,14 @@ def _accepts() -> bool:
 def make() -> None:
     """New, empty data folders, and the files that the servers read."""
     stop()
-    for folder in (places.ETCD_DATA, places.POSTGRES_DATA):
+    for folder in (places.PLANE.etcd, places.POSTGRES_DATA):
         shutil.rmtree(folder, ignore_errors=True)
     for file in (places.AUDIT_LOG, places.log("magnum")):
         file.unlink(missing_ok=True)
-    places.STATE.mkdir(parents=True, exist_ok=True)
     places.AUDIT_POLICY.write_text(yaml.safe_dump(_AUDIT))
     text = layout.KUBECONFIG.read_text().replace(planes.FIRST.api, places.API)
     places.KUBECONFIG.write_text(text)
     places.KUBECONFIG.chmod(0o600)
-    _make_database()
-
-
-def _make_database() -> None:
     folder = places.POSTGRES_DATA
     folder.mkdir(mode=0o700)
     postgres.give(folder)

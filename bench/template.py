@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A recorded cluster, and clusters made of it: other names, other ids.
-
-Pure: text in, text out.
-"""
+"""A recorded cluster, and clusters made of it: other names, other ids."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import dataclasses
 import gzip
 import json
+import pathlib
 import re
 from typing import Any
 import uuid
@@ -129,14 +127,11 @@ class Template:
             for key, old in dataclasses.asdict(self.facts).items()
         }
 
-    def sizes(self) -> dict[str, int]:
-        """Bytes of JSON by kind, as an API server sends them."""
-        sizes: dict[str, int] = {}
-        for pieces in self._objects:
-            obj = _packed_again(json.loads("".join(pieces)))
-            sent = len(json.dumps(obj, separators=(",", ":")))
-            sizes[obj["kind"]] = sizes.get(obj["kind"], 0) + sent
-        return sizes
+
+def recorded(state: str) -> Template:
+    """Return the recorded cluster in a state."""
+    path = pathlib.Path(__file__).parent / "recorded" / f"{state}.json.gz"
+    return Template(gzip.decompress(path.read_bytes()))
 
 
 def made(cluster: str, what: str, *, plain: bool = False) -> str:
@@ -155,7 +150,7 @@ def _joined(pieces: list[str], new: Mapping[str, str]) -> str:
 
 def _one(pattern: re.Pattern[str], text: str) -> str:
     """The only thing of its kind in a text."""
-    found = {each for each in pattern.findall(text)}
+    found = set(pattern.findall(text))
     if len(found) != 1:
         raise ValueError(f"{len(found)} different {pattern.pattern} found")
     return str(found.pop())

@@ -8,9 +8,6 @@ tests behind the driver. Only code of the driver counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
-import dataclasses
 import pathlib
 import sys
 import threading
@@ -28,28 +25,34 @@ _TESTS = str(_PACKAGE / "tests")
 _NO_FUNCTIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 
 
-@dataclasses.dataclass
 class Trace:
-    """The code that ran: functions, and lines by file."""
+    """The code that ran, in this thread and in new ones, while it is entered.
 
-    functions: set[CodeType] = dataclasses.field(default_factory=set)
-    lines: set[tuple[str, int]] = dataclasses.field(default_factory=set)
+    :ivar functions: their code
+    :ivar lines: file and number of each line
+    """
 
-    @property
-    def files(self) -> list[str]:
-        """Return the files, relative to the package."""
-        names = {code.co_filename for code in self.functions}
-        return sorted(
-            str(pathlib.Path(each).relative_to(_PACKAGE)) for each in names
-        )
+    def __init__(self) -> None:
+        self.functions: set[CodeType] = set()
+        self.lines: set[tuple[str, int]] = set()
 
-    def called(self, frame: FrameType, event: str, _arg: Any) -> Any:
+    def __enter__(self) -> None:
+        threading.settrace(self._called)
+        sys.settrace(self._called)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        threading.settrace(None)
+
+    def _called(self, frame: FrameType, event: str, _arg: Any) -> Any:
         """Record a call: the global trace function of a thread."""
         code = frame.f_code
         name = code.co_filename
-        if not name.startswith(str(_PACKAGE)) or name.startswith(_TESTS):
-            return None
-        if code.co_name == "<module>":
+        if (
+            not name.startswith(str(_PACKAGE))
+            or name.startswith(_TESTS)
+            or code.co_name == "<module>"
+        ):
             return None
         if code.co_name not in _NO_FUNCTIONS:
             self.functions.add(code)
@@ -61,23 +64,10 @@ class Trace:
         return self._ran
 
 
-@contextlib.contextmanager
-def traced() -> Iterator[Trace]:
-    """Record what runs, in this thread and in new ones."""
-    trace = Trace()
-    threading.settrace(trace.called)
-    sys.settrace(trace.called)
-    try:
-        yield trace
-    finally:
-        sys.settrace(None)
-        threading.settrace(None)
-
-
 class _Resize(base.FlowTestCase):
     """A resize of a complete cluster from 2 to 3 workers."""
 
-    trace: Trace
+    trace = Trace()
 
     def runTest(self) -> None:  # noqa: N802 (the name that unittest wants)
         """Create a cluster, then resize it twice.
@@ -85,18 +75,16 @@ class _Resize(base.FlowTestCase):
         The second resize counts: the first one imports modules.
         """
         self.complete()
-        self.resize(1)
-        self.capi.settle()
-        self.poll()
-        self.resize(2)
-        self.capi.settle()
-        self.poll()
-        with traced() as type(self).trace:
+        for count in (1, 2):
+            self.resize(count)
+            self.capi.settle()
+            self.poll()
+        with self.trace:
             self.resize(3)
 
 
-def resize() -> Trace:
-    """Return the code that a resize runs.
+def main() -> int:
+    """Print the figures and the files.
 
     :raises RuntimeError: the resize failed
     """
@@ -104,16 +92,15 @@ def resize() -> Trace:
     _Resize("runTest").run(result)
     if not result.wasSuccessful():
         raise RuntimeError(str(result.errors or result.failures))
-    return _Resize.trace
-
-
-def main() -> int:
-    """Print the figures and the files."""
-    trace = resize()
-    print("\n".join(trace.files))
+    trace = _Resize.trace
+    files = sorted(
+        str(pathlib.Path(name).relative_to(_PACKAGE))
+        for name in {code.co_filename for code in trace.functions}
+    )
+    print("\n".join(files))
     print(
-        f"resize 2 -> 3: {len(trace.files)} files, "
-        f"{len(trace.functions)} functions, {len(trace.lines)} lines"
+        f"resize 2 -> 3: {len(files)} files, {len(trace.functions)} functions,"
+        f" {len(trace.lines)} lines"
     )
     return 0
 

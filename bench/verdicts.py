@@ -24,12 +24,11 @@ def wrong(
     :param expected: state and nodes by the UUIDs of clusters
     :param per_node: whether the driver tells of each node
     """
-    found = []
-    for uuid, each in expected.items():
-        problem = _problem(said.get(uuid), each, per_node)
-        if problem:
-            found.append(f"{uuid}: {problem}")
-    return found
+    return [
+        f"{uuid}: {problem}"
+        for uuid, each in expected.items()
+        if (problem := _problem(said.get(uuid), each, per_node))
+    ]
 
 
 def _problem(
@@ -45,10 +44,8 @@ def _problem(
     if not per_node:
         return ""
     reason = data.get("health_status_reason") or {}
-    missing = [
-        name for name in expected["nodes"] if f"{name}.Ready" not in reason
-    ]
-    if missing:
+    nodes = [f"{name}.Ready" for name in expected["nodes"]]
+    if missing := [each for each in nodes if each not in reason]:
         return f"nothing about {missing}"
     ill = [
         key

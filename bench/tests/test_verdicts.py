@@ -36,42 +36,32 @@ def _said(uuid: str, **changed: Any) -> dict[str, Any]:
 
 
 class VerdictsTest(unittest.TestCase):
-    def test_nothing_is_wrong_with_what_is_true(self) -> None:
-        self.assertEqual([], verdicts.wrong(_RIGHT, _EXPECTED, per_node=True))
-
-    def test_a_cluster_that_was_not_polled_is_wrong(self) -> None:
-        said = {"ill": _RIGHT["ill"]}
-        self.assertEqual(
-            ["well: not polled"],
-            verdicts.wrong(said, _EXPECTED, per_node=False),
-        )
-
-    def test_health_has_to_be_that_of_the_objects(self) -> None:
-        for uuid, health in (("well", "UNHEALTHY"), ("ill", "HEALTHY")):
-            with self.subTest(uuid):
-                said = _said(uuid, health_status=health)
-                found = verdicts.wrong(said, _EXPECTED, per_node=False)
-                self.assertEqual(1, len(found), found)
-
-    def test_a_map_of_nodes_is_whole_and_names_the_ill(self) -> None:
-        for reason, problem in (
-            ({"a.Ready": "True"}, "well: nothing about ['b']"),
+    def test_verdicts_are_compared_with_the_objects(self) -> None:
+        ill_node = {"a.Ready": "True", "b.Ready": "False"}
+        well_nodes = {"c.Ready": "True", "d.Ready": "True"}
+        too_bad = _said("well", health_status="UNHEALTHY")
+        too_good = _said("ill", health_status="HEALTHY")
+        for said, per_node, expected in (
+            (_RIGHT, True, []),
+            ({"ill": _RIGHT["ill"]}, False, ["well: not polled"]),
+            (too_bad, False, [f"well: {too_bad['well']}, expected HEALTHY"]),
+            (too_good, False, [f"ill: {too_good['ill']}, expected UNHEALTHY"]),
             (
-                {"a.Ready": "True", "b.Ready": "False"},
-                "well: HEALTHY, and these are not ready: ['b.Ready']",
+                _said("well", health_status_reason={"a.Ready": "True"}),
+                True,
+                ["well: nothing about ['b.Ready']"],
+            ),
+            (
+                _said("well", health_status_reason=ill_node),
+                True,
+                ["well: HEALTHY, and these are not ready: ['b.Ready']"],
+            ),
+            (
+                _said("ill", health_status_reason=well_nodes),
+                True,
+                ["ill: UNHEALTHY, and these are not ready: []"],
             ),
         ):
-            with self.subTest(problem):
-                said = _said("well", health_status_reason=reason)
-                self.assertEqual(
-                    [problem],
-                    verdicts.wrong(said, _EXPECTED, per_node=True),
-                )
-
-    def test_an_ill_cluster_without_an_ill_node_is_wrong(self) -> None:
-        reason = {"c.Ready": "True", "d.Ready": "True"}
-        said = _said("ill", health_status_reason=reason)
-        self.assertEqual(
-            ["ill: UNHEALTHY, and these are not ready: []"],
-            verdicts.wrong(said, _EXPECTED, per_node=True),
-        )
+            self.assertEqual(
+                expected, verdicts.wrong(said, _EXPECTED, per_node=per_node)
+            )

@@ -59,34 +59,11 @@ TEMPLATE = [
     "nvidia_gpu_operator_enabled=false --labels "
     "mellanox_network_operator_enabled=false --public",
 ]
-DRIVER_USER = [
-    "get validatingadmissionpolicy magnum-capi-helm --ignore-not-found "
-    "--output jsonpath=\\{.spec.matchConditions\\[0\\].expression\\}",
-    "apply --filename -",
-    "apply --filename -",
-    "config view --minify --raw --output "
-    "jsonpath=\\{.clusters\\[0\\].cluster.server\\}",
-    "get secret magnum-capi-helm-token --namespace magnum-capi-helm "
-    "--output jsonpath=\\{.data.token\\}",
-    "get secret magnum-capi-helm-token --namespace magnum-capi-helm "
-    "--output jsonpath=\\{.data.ca\\\\.crt\\}",
-]
 
 
 def installer(kubeconfig: str) -> list[str]:
     """What the installer of management clusters runs."""
-    found = [
-        *components.READY,
-        *components.NOBODYS,
-        *components.HELM,
-        *components.CERT_MANAGER,
-        *components.ORC,
-        *components.PROVIDER_FILES,
-        *components.INIT,
-        *components.ADDONS,
-        *components.JANITOR,
-        *(f"kubectl --kubeconfig T/kubeconfig {each}" for each in DRIVER_USER),
-    ]
+    found = [*components.EVERYTHING, *components.DRIVER_USER]
     return [
         each.replace("T/kubeconfig", kubeconfig).replace(
             "T/cache", f"{DATA}/cache"

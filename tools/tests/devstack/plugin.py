@@ -12,34 +12,18 @@ from oslotest import base
 from tools.tests.tools import installer
 from tools.tests.tools import stubs
 
-_NAMES = (
-    # DevStack's
-    "define_plugin",
-    "die",
-    "iniset",
-    "is_service_enabled",
-    "plugin_requires",
-    "setup_develop",
-    "trueorfalse",
-    # others'
-    "clusterctl",
-    "curl",
-    "helm",
-    "k3s-killall.sh",
-    "k3s-uninstall.sh",
-    "kubectl",
-    "openstack",
-    "sudo",
-    "tar",
-    "uname",
-)
-#: Those that say how the plugin came to be called.
+#: How the plugin came to be called.
 _NOISE = (
-    "define_plugin",
-    "is_service_enabled",
-    "plugin_requires",
-    "trueorfalse",
-    "uname",
+    *("define_plugin", "is_service_enabled", "plugin_requires"),
+    *("trueorfalse", "uname"),
+)
+_NAMES = (
+    *_NOISE,
+    # DevStack's
+    *("die", "iniset", "setup_develop"),
+    # others'
+    *("clusterctl", "curl", "helm", "k3s-killall.sh", "k3s-uninstall.sh"),
+    *("kubectl", "openstack", "sudo", "tar"),
 )
 _ANSWERS = {
     "curl": stubs.CURL,
@@ -97,13 +81,8 @@ class PluginTestCase(base.BaseTestCase):
     def stack(self) -> list[str]:
         """All calls that stack.sh makes."""
         found = []
-        for name in (
-            "pre-install",
-            "install",
-            "post-config",
-            "extra",
-            "test-config",
-        ):
+        phases = "pre-install install post-config extra test-config"
+        for name in phases.split():
             found += self.phase("stack", name)
             self.assertEqual("", self.done.stderr, name)
             self.assertEqual(0, self.done.returncode, name)

@@ -121,3 +121,30 @@ ADDONS = chart("cluster-api-addon-provider", "0.12.1", "capi-addon-system")
 JANITOR = chart(
     "cluster-api-janitor-openstack", "0.14.0", "capi-janitor-system"
 )
+DRIVER_USER = [
+    f"{KUBECTL} {each}"
+    for each in (
+        "get validatingadmissionpolicy magnum-capi-helm --ignore-not-found "
+        "--output jsonpath=\\{.spec.matchConditions\\[0\\].expression\\}",
+        "apply --filename -",
+        "apply --filename -",
+        "config view --minify --raw --output "
+        "jsonpath=\\{.clusters\\[0\\].cluster.server\\}",
+        "get secret magnum-capi-helm-token --namespace magnum-capi-helm "
+        "--output jsonpath=\\{.data.token\\}",
+        "get secret magnum-capi-helm-token --namespace magnum-capi-helm "
+        "--output jsonpath=\\{.data.ca\\\\.crt\\}",
+    )
+]
+#: What an empty management cluster gets.
+EVERYTHING = [
+    *READY,
+    *NOBODYS,
+    *HELM,
+    *CERT_MANAGER,
+    *ORC,
+    *PROVIDER_FILES,
+    *INIT,
+    *ADDONS,
+    *JANITOR,
+]

@@ -32,33 +32,24 @@ class InstallerTestCase(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         names = ("clusterctl", "curl", "helm", "kubectl", "tar", "uname")
-        self.stubs = self.useFixture(
-            stubs.Stubs(
-                names,
-                {
-                    "clusterctl-linux-amd64": (
-                        "echo ignition=$EXP_KUBEADM_BOOTSTRAP_FORMAT_IGNITION"
-                    ),
-                    "curl": stubs.CURL,
-                    "kubectl": KUBECTL,
-                    "tar": stubs.TAR,
-                    "uname": "echo x86_64",
-                },
-            )
-        )
+        answers = {
+            "clusterctl-linux-amd64": (
+                "echo ignition=$EXP_KUBEADM_BOOTSTRAP_FORMAT_IGNITION"
+            ),
+            "curl": stubs.CURL,
+            "kubectl": KUBECTL,
+            "tar": stubs.TAR,
+            "uname": "echo x86_64",
+        }
+        self.stubs = self.useFixture(stubs.Stubs(names, answers))
         self.path = self.stubs.path
         (self.path / "kubeconfig").touch()
 
     def install(self, *argv: str) -> list[str]:
         """Run it; the commands without those that ask for the machine."""
-        self.done = self.stubs.bash(
-            SCRIPT,
-            "--kubeconfig",
-            f"{self.path}/kubeconfig",
-            "--cache",
-            f"{self.path}/cache",
-            *argv,
-        )
+        kubeconfig = ("--kubeconfig", f"{self.path}/kubeconfig")
+        cache = ("--cache", f"{self.path}/cache")
+        self.done = self.stubs.bash(SCRIPT, *kubeconfig, *cache, *argv)
         return [each for each in self.stubs.commands() if each != "uname -m"]
 
     def refusal(self, *argv: str) -> str:

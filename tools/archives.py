@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import configparser
 import dataclasses
 import pathlib
 import subprocess
@@ -78,19 +77,3 @@ def shared(wheel: pathlib.Path) -> set[str]:
         names = archive.namelist()
     inside = {name.partition(".data/data/")[2] for name in names}
     return inside - {""}
-
-
-def entry_points(wheel: pathlib.Path) -> dict[str, dict[str, str]]:
-    """Return the entry points of a wheel: group -> name -> object."""
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (
-            each
-            for each in archive.namelist()
-            if each.endswith(".dist-info/entry_points.txt")
-        )
-        text = archive.read(name).decode()
-    parser = configparser.ConfigParser(delimiters=["="])
-    # Names may have capitals.
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_string(text)
-    return {group: dict(parser[group]) for group in parser.sections()}

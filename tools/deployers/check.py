@@ -16,6 +16,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import unittest
 
 #: More than three times of what it takes on a host with nothing else to do.
 SECONDS = 60
@@ -30,17 +31,10 @@ def check(magnum_conf: str) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "magnum.conf")
         file.write_text(magnum_conf)
+        program = ("-W", "ignore", "-m", "magnum_capi_helm.cli.main")
+        words = (f"--config-file={file}", "check", "--format=json")
         done = subprocess.run(
-            [
-                sys.executable,
-                "-W",
-                "ignore",
-                "-m",
-                "magnum_capi_helm.cli.main",
-                f"--config-file={file}",
-                "check",
-                "--format=json",
-            ],
+            [sys.executable, *program, *words],
             # No helm: it would look for the chart in the Internet.
             env={**os.environ, "HOME": folder, "PATH": folder},
             stdin=subprocess.DEVNULL,
@@ -56,16 +50,32 @@ def check(magnum_conf: str) -> dict[str, str]:
     }
 
 
-def parse(text: str) -> configparser.RawConfigParser:
-    """Parse a file of oslo.config, whose values may go on in lines below."""
-    parser = configparser.RawConfigParser(strict=False, default_section="")
-    parser.read_string(text)
-    return parser
+def verify(case: unittest.TestCase, magnum_conf: str) -> dict[str, str]:
+    """Let a test fail unless ``check`` says what it should of the file.
+
+    :returns: all that it says
+    """
+    found = check(magnum_conf)
+    for name, detail in (
+        ("configuration", "ok: "),
+        ("network drivers", "ok: "),
+        ("database", "Magnum's database can't be read"),
+        (
+            "service user",
+            "failed: Keystone, as Magnum's service user: no answer",
+        ),
+    ):
+        case.assertIn(detail, found[name])
+    return found
 
 
 def options(text: str) -> set[tuple[str, str, str]]:
-    """Return section, name and value of each option, without white space."""
-    parsed = parse(text)
+    """Return section, name and value of each option, without white space.
+
+    Values of oslo.config may go on in lines below.
+    """
+    parsed = configparser.RawConfigParser(strict=False, default_section="")
+    parsed.read_string(text)
     return {
         (section, name, "".join(value.split()))
         for section in parsed.sections()

@@ -29,11 +29,6 @@ def _read(path: pathlib.Path) -> Any:
     return yaml.safe_load(path.read_text())
 
 
-def _jinja(values: dict[str, Any], text: str) -> str:
-    """Replace variables that a sample names, each in the same file."""
-    return re.sub(r"{{ (\w+) }}", lambda found: str(values[found[1]]), text)
-
-
 def _with_defaults(tool: str, sample: dict[str, Any]) -> str:
     """Return the magnum.conf of a tool, with what a sample adds.
 
@@ -43,32 +38,26 @@ def _with_defaults(tool: str, sample: dict[str, Any]) -> str:
     sections = dict(whole[tool]["magnum.conf"])
     for name, options in sample.items():
         sections[name] = options and {**sections.get(name, {}), **options}
-    return "".join(
-        f"[{name}]\n"
-        + "".join(f"{option} = {value}\n" for option, value in options.items())
-        for name, options in sections.items()
-        if options
-    )
+    lines = []
+    for name, options in sections.items():
+        if options:
+            lines += [f"[{name}]", *(f"{k} = {v}" for k, v in options.items())]
+    return "\n".join([*lines, ""])
 
 
 def _magnum_confs() -> dict[str, str]:
     """Return magnum.conf of each sample, by the sample's name."""
-    found = {
-        name: _with_defaults(
-            "openstack-ansible",
-            yaml.safe_load(
-                _jinja(
-                    _read(_ANSIBLE / name),
-                    yaml.safe_dump(
-                        _read(_ANSIBLE / name)["magnum_config_overrides"]
-                    ),
-                )
-            ),
-        )
-        for name in ("magnum_all.yml", "user_variables_magnum.yml")
-    }
     values = _read(_HELM / "magnum.yaml")["conf"]["magnum"]
-    found["magnum.yaml"] = _with_defaults("openstack-helm", values)
+    found = {"magnum.yaml": _with_defaults("openstack-helm", values)}
+    for name in ("magnum_all.yml", "user_variables_magnum.yml"):
+        values = _read(_ANSIBLE / name)
+        # Variables that a sample names, each in the same file.
+        text = re.sub(
+            r"{{ (\w+) }}",
+            lambda found: str(values[found[1]]),  # noqa: B023
+            yaml.safe_dump(values["magnum_config_overrides"]),
+        )
+        found[name] = _with_defaults("openstack-ansible", yaml.safe_load(text))
     return found
 
 
@@ -80,20 +69,7 @@ class ConfigurationTest(unittest.TestCase):
     ) -> None:
         for name, text in _magnum_confs().items():
             with self.subTest(name):
-                found = check.check(text)
-                self.assertTrue(
-                    found["configuration"].startswith("ok: "), found
-                )
-                self.assertTrue(
-                    found["network drivers"].startswith("ok: "), found
-                )
-                self.assertIn(
-                    "Magnum's database can't be read", found["database"]
-                )
-                self.assertIn(
-                    "failed: Keystone, as Magnum's service user: no answer",
-                    found["service user"],
-                )
+                check.verify(self, text)
 
     def test_options_of_the_samples_exist(self) -> None:
         texts = {
@@ -129,23 +105,17 @@ class VersionsTest(unittest.TestCase):
             text=True,
         ).stdout
         tested = dict(line.split("=") for line in printed.splitlines())
-        self.assertEqual(
-            {
-                "CLUSTER_API": cluster["cluster_api_version"],
-                "clusterctl": cluster["clusterctl_version"],
-                "PROVIDER": cluster["cluster_api_infrastructure_version"],
-                "ADDONS": magnum[
-                    "magnum_capi_azimuth_helm_addon_provider_version"
-                ],
-            },
-            {
-                **{
-                    name: tested[name]
-                    for name in ("CLUSTER_API", "PROVIDER", "ADDONS")
-                },
-                "clusterctl": tested["CLUSTER_API"],
-            },
-        )
+        for variable, file, name in (
+            ("CLUSTER_API", cluster, "cluster_api_version"),
+            ("CLUSTER_API", cluster, "clusterctl_version"),
+            ("PROVIDER", cluster, "cluster_api_infrastructure_version"),
+            (
+                "ADDONS",
+                magnum,
+                "magnum_capi_azimuth_helm_addon_provider_version",
+            ),
+        ):
+            self.assertEqual(tested[variable], file[name], name)
         self.assertEqual(conf.CONF.capi_helm.default_helm_chart_version, chart)
 
     def test_recipes_name_one_version_without_a_redirection(self) -> None:

@@ -17,7 +17,6 @@ import datetime
 import itertools
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -77,21 +76,6 @@ def counts(output: str) -> dict[str, int]:
     return totals
 
 
-def line(
-    environment: str,
-    versions: dict[str, Any],
-    counted: dict[str, int],
-    day: str,
-) -> dict[str, Any]:
-    """Return the record of one run.
-
-    :param versions: ``python``, ``packages`` and, where it was asked, each of
-        :data:`BESIDE`
-    :param day: the day of the run, as ``YYYY-MM-DD``
-    """
-    return {"date": day, "environment": environment, **versions, **counted}
-
-
 def newest(record: str) -> list[dict[str, Any]]:
     """Return the last record of each environment and set of versions.
 
@@ -123,7 +107,12 @@ def run(environment: str) -> dict[str, Any]:
         sink.seek(0)
         counted = counts(sink.read())
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    return line(environment, _versions(environment), counted, str(today))
+    return {
+        "date": str(today),
+        "environment": environment,
+        **_versions(environment),
+        **counted,
+    }
 
 
 def _versions(environment: str) -> dict[str, Any]:
@@ -148,12 +137,6 @@ def _said(*command: str) -> str:
         command, check=True, stdout=subprocess.PIPE, text=True, timeout=60
     )
     return done.stdout.strip()
-
-
-def add(found: dict[str, Any], record: pathlib.Path = RECORD) -> None:
-    """Append one line."""
-    with record.open("a", encoding="utf-8") as sink:
-        sink.write(json.dumps(found) + "\n")
 
 
 def expand(name: str) -> Iterator[str]:
@@ -183,18 +166,14 @@ def environments() -> list[str]:
     ]
 
 
-def _arguments(words: list[str]) -> argparse.Namespace:
+def main(words: list[str]) -> int:
+    """Run the command; return 1 if a test failed or none ran."""
     parser = argparse.ArgumentParser(prog="python3 -m tools.compatibility")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the environments that there are")
     runs = commands.add_parser("run", help="run some, and record them")
     runs.add_argument("environments", nargs="+", choices=environments())
-    return parser.parse_args(words)
-
-
-def main(words: list[str]) -> int:
-    """Run the command; return 1 if a test failed or none ran."""
-    asked = _arguments(words)
+    asked = parser.parse_args(words)
     if asked.command == "list":
         print("\n".join(environments()))
         return 0
@@ -206,7 +185,8 @@ def main(words: list[str]) -> int:
             print(f"{environment}: no test ran:\n{none}", file=sys.stderr)
             failed = True
             continue
-        add(found)
+        with RECORD.open("a", encoding="utf-8") as sink:
+            sink.write(json.dumps(found) + "\n")
         print(json.dumps(found))
         failed = failed or bool(found.get("failed"))
     return int(failed)

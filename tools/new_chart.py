@@ -112,6 +112,11 @@ def write_paths(package: charts.Package) -> None:
         return
     table = value_paths.extended(package.version, {*leaves(package.values)})
     value_paths.DATA.write_text(json.dumps(table, indent=1))
+    forget_paths()
+
+
+def forget_paths() -> None:
+    """Read ``value_paths.json`` anew next time."""
     for cached in (value_paths.table, value_paths.known, value_paths.is_known):
         cached.cache_clear()
 

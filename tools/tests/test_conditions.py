@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pathlib
-import tempfile
 
+import fixtures
 from oslotest import base
 
 from tools import conditions
@@ -41,74 +41,54 @@ const (
 \tMissingNodeRefV1Beta1Reason = "MissingNodeRef"
 )
 """
-_READY = [
-    conditions.Found("Machine", name, "v1beta2", "Ready")
-    for name in ("NodeHealthy", "NodeReady")
-]
 
 
-class DeclaredTest(base.BaseTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        root = tempfile.TemporaryDirectory()
-        self.addCleanup(root.cleanup)
-        self.folder = pathlib.Path(root.name) / "v1beta2"
-        self.folder.mkdir()
-        (self.folder / "types.go").write_text(_PACKAGE)
-
+class ConditionsTest(base.BaseTestCase):
     def test_reasons_belong_to_the_types_above_them(self) -> None:
-        found = set(conditions.declared(self.folder, {}))
-        machine = {each for each in found if each.kind == "Machine"}
-        paused = conditions.Found("Machine", "Paused", "v1beta2")
+        """The name of a constant tells the set."""
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        package = folder / "v1beta2"
+        package.mkdir()
+        (package / "types.go").write_text(_PACKAGE)
         self.assertEqual(
             {
-                *_READY,
-                *(each._replace(reason="") for each in _READY),
-                paused,
-                paused._replace(reason="NotPaused"),
+                ("Machine", "NodeHealthy", "v1beta2", ""),
+                ("Machine", "NodeHealthy", "v1beta2", "Ready"),
+                ("Machine", "NodeReady", "v1beta2", ""),
+                ("Machine", "NodeReady", "v1beta2", "Ready"),
+                ("Machine", "Paused", "v1beta2", ""),
+                ("Machine", "Paused", "v1beta2", "NotPaused"),
+                ("Cluster", "ControlPlaneReady", "v1beta1", ""),
+                ("Cluster", "ControlPlaneReady", "v1beta1", "MissingNodeRef"),
             },
-            machine,
+            {
+                each
+                for each in conditions.declared(package, {})
+                if each.kind == "Machine" or each.set == "v1beta1"
+            },
         )
 
-    def test_a_name_tells_the_set(self) -> None:
-        old = {
-            each
-            for each in conditions.declared(self.folder, {})
-            if each.set == "v1beta1"
-        }
-        plane = conditions.Found("Cluster", "ControlPlaneReady", "v1beta1")
-        self.assertEqual({plane, plane._replace(reason="MissingNodeRef")}, old)
-
-
-class CallTest(base.BaseTestCase):
     def test_calls_of_both_generations_of_capo(self) -> None:
         calls = (
             'conditions.MarkFalse(pool, infrav1.A, infrav1.B, "%v", err)',
             "conditions.Set(pool, metav1.Condition{\n\tType:   infrav1.A,\n"
             "\tStatus: metav1.ConditionFalse,\n\tReason: infrav1.B,\n})",
         )
-        found = {
-            match.groups()
-            for pattern, call in zip(conditions.CALLS, calls, strict=True)
-            for match in pattern.finditer(call)
-        }
-        self.assertEqual({("pool", "infrav1.A", "infrav1.B")}, found)
+        for pattern, call in zip(conditions.CALLS, calls, strict=True):
+            self.assertEqual(
+                [("pool", "infrav1.A", "infrav1.B")], pattern.findall(call)
+            )
 
-
-class FileTest(base.BaseTestCase):
     def test_releases_are_the_first_and_the_last_with_a_type(self) -> None:
         old = conditions.Found("Machine", "Ready", "v1beta1")
         new = conditions.Found("Machine", "Ready", "v1beta2", "NotReady")
+        ready = {
+            "releases": "1.8 to 1.10",
+            "set": "both",
+            "reasons": ["NotReady"],
+        }
         self.assertEqual(
-            {
-                "Machine": {
-                    "Ready": {
-                        "releases": "1.8 to 1.10",
-                        "set": "both",
-                        "reasons": ["NotReady"],
-                    }
-                }
-            },
+            {"Machine": {"Ready": ready}},
             conditions.component({"1.8": {old}, "1.9": set(), "1.10": {new}}),
         )
 

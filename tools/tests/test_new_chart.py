@@ -41,14 +41,8 @@ class NewChartTest(base.BaseTestCase):
             place.write_text(getattr(module, name).read_text())
             patch = fixtures.MockPatchObject(module, name, place)
             self.useFixture(patch)
-        self.forget()
-        self.addCleanup(self.forget)
-
-    def forget(self) -> None:
-        """Forget what was read from the files."""
-        value_paths.table.cache_clear()
-        value_paths.known.cache_clear()
-        value_paths.is_known.cache_clear()
+        new_chart.forget_paths()
+        self.addCleanup(new_chart.forget_paths)
 
     def run_tool(self) -> tuple[int, str]:
         """Run it for the next chart; return the exit code and the text."""

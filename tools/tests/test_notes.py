@@ -55,31 +55,23 @@ def _commands() -> set[str]:
 
 
 class NotesTest(unittest.TestCase):
-    def test_each_option_that_1_4_0_did_not_have_has_a_note(self) -> None:
-        notes = _notes()
-        new = _options() - _OF_1_4_0
+    def test_each_new_option_and_each_command_has_a_note(self) -> None:
+        notes, new, commands = _notes(), _options() - _OF_1_4_0, _commands()
         self.assertGreater(len(new), 25)
-        self.assertEqual(
-            set(),
-            {
-                name
-                for name in new
-                if not re.search(rf"(?<!{_WORD}){name}(?!{_WORD})", notes)
-            },
-            _FOLDER,
-        )
-
-    def test_each_command_has_a_note(self) -> None:
-        notes = _notes()
-        commands = _commands()
         self.assertIn("cluster apply", commands)
-        self.assertEqual(
-            set(),
-            {
-                name
-                for name in commands
-                if not re.search(rf"``(magnum-capi-helm )?{name}[ `]", notes)
+        patterns = {
+            **{name: rf"(?<!{_WORD}){name}(?!{_WORD})" for name in new},
+            **{
+                name: rf"``(magnum-capi-helm )?{name}[ `]" for name in commands
             },
+        }
+        self.assertEqual(
+            [],
+            [
+                name
+                for name, pattern in patterns.items()
+                if not re.search(pattern, notes)
+            ],
             _FOLDER,
         )
 

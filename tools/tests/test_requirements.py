@@ -33,30 +33,29 @@ def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def listed(file: str) -> set[str]:
+def _listed(file: str) -> set[str]:
     """Return the distributions that a requirements file lists."""
     text = (archives.CHECKOUT / file).read_text()
     return set(map(_canonical, re.findall(r"^[A-Za-z][\w.-]*", text, re.M)))
 
 
-def imported(paths: Iterable[pathlib.Path]) -> set[str]:
+def _imported(paths: Iterable[pathlib.Path]) -> set[str]:
     """Return the third-party distributions that files import.
 
     A top-level package that no installed distribution has is returned by its
     own name: the test then fails and names it.
     """
-    modules = {name for path in paths for name in _modules(path)}
+    modules = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                modules |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                modules.add(node.module)
+    modules = {each.partition(".")[0] for each in modules}
     modules -= _OURS | sys.stdlib_module_names
     owners = metadata.packages_distributions()
     return {_canonical(owners.get(name, [name])[0]) for name in modules}
-
-
-def _modules(path: pathlib.Path) -> Iterable[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (each.name.partition(".")[0] for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.partition(".")[0]
 
 
 class RequirementsTest(unittest.TestCase):
@@ -64,11 +63,13 @@ class RequirementsTest(unittest.TestCase):
 
     def test_requirements_are_what_the_package_imports(self) -> None:
         paths = set(_PACKAGE.rglob("*.py")) - set(_TESTS.rglob("*.py"))
-        self.assertEqual(imported(paths), listed("requirements.txt") - _BUILD)
+        self.assertEqual(
+            _imported(paths), _listed("requirements.txt") - _BUILD
+        )
 
     def test_test_requirements_are_what_only_tests_import(self) -> None:
         paths = set(_TESTS.rglob("*.py")) - set(_HORIZON.rglob("*.py"))
         self.assertEqual(
-            imported(paths) - listed("requirements.txt"),
-            listed("test-requirements.txt") - _RUN - _LAB,
+            _imported(paths) - _listed("requirements.txt"),
+            _listed("test-requirements.txt") - _RUN - _LAB,
         )

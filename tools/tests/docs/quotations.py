@@ -14,12 +14,6 @@ import magnum_capi_helm
 from magnum_capi_helm.status import messages
 
 _ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
-_DOCUMENTED = (
-    ast.Module,
-    ast.ClassDef,
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-)
 #: What a text leaves open: {name} of str.format, %s of the log.
 _HOLE = re.compile(r"\{\w*\}|%(?:\.\d)?[sdf]")
 _OPEN = "\0"
@@ -43,8 +37,8 @@ def _constants(tree: ast.AST) -> Iterator[str]:
     """Texts of a module, documentation aside; ``\\0`` for what is open."""
     passed = set()
     for node in ast.walk(tree):
-        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node):
-            passed.add(id(node.body[0].value))  # type: ignore[attr-defined]
+        if isinstance(node, ast.Expr):
+            passed.add(id(node.value))
         elif isinstance(node, ast.JoinedStr):
             passed.update(id(part) for part in node.values)
             yield "".join(
@@ -97,22 +91,20 @@ def known(part: str) -> bool:
     """
     wanted = tuple(_words(part))
     least = min(_ENOUGH, _SHARE * sum(map(_letters, wanted)))
-    own = set(wanted)
     return any(
         _literal(wanted, text[start:]) >= least
         for text in _texts()
-        if not own.isdisjoint(text) or _within(text)
+        # A word of the text's own, or one with a hole in it.
+        if any(
+            word in wanted or (_OPEN in word and _letters(word))
+            for word in text
+        )
         for start in range(len(text))
     )
 
 
 def _letters(word: str) -> int:
     return sum(map(str.islower, word))
-
-
-def _within(text: tuple[str, ...]) -> bool:
-    """Whether a hole is a part of a word."""
-    return any(_OPEN in word and _letters(word) for word in text)
 
 
 def _literal(wanted: tuple[str, ...], text: tuple[str, ...]) -> float:

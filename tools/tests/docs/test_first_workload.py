@@ -4,62 +4,49 @@
 
 from __future__ import annotations
 
-import pathlib
 import re
-from typing import Any
 
 from oslotest import base
 import yaml
 
-_ROOT = pathlib.Path(__file__).parents[3]
-_PAGE = _ROOT / "doc" / "source" / "user" / "quickstart.rst"
-_SAMPLE = _ROOT / "samples" / "first-workload.yaml"
+from tools import archives
+
+_PAGE = archives.CHECKOUT / "doc" / "source" / "user" / "quickstart.rst"
+_SAMPLE = archives.CHECKOUT / "samples" / "first-workload.yaml"
 
 
 class FirstWorkloadTest(base.BaseTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        objects: list[dict[str, Any]] = list(
-            yaml.safe_load_all(_SAMPLE.read_text())
-        )
-        self.objects = {each["kind"]: each for each in objects}
-        self.pod = self.objects["Deployment"]["spec"]["template"]
-
-    def test_page_names_each_object_as_it_is_called(self) -> None:
+    def test_objects_fit_together_and_the_page_names_each(self) -> None:
         page = _PAGE.read_text()
-        wanted = set(re.findall(r"(\w+)/(first-workload)\b", page))
-        wanted.discard(("samples", "first-workload"))
+        objects = {
+            each["kind"]: each
+            for each in yaml.safe_load_all(_SAMPLE.read_text())
+        }
+        named = set(re.findall(r"(\w+)/(first-workload)\b", page))
         self.assertEqual(
             {
                 (kind.lower(), each["metadata"]["name"])
-                for kind, each in self.objects.items()
+                for kind, each in objects.items()
             },
-            wanted,
+            named - {("samples", "first-workload")},
         )
-
-    def test_load_balancer_reaches_the_port_of_the_pods(self) -> None:
-        service = self.objects["Service"]["spec"]
+        service = objects["Service"]["spec"]
+        pod = objects["Deployment"]["spec"]["template"]
+        (web,) = pod["spec"]["containers"]
         self.assertEqual("LoadBalancer", service["type"])
-        self.assertEqual(service["selector"], self.pod["metadata"]["labels"])
-        (web,) = self.pod["spec"]["containers"]
+        self.assertEqual(service["selector"], pod["metadata"]["labels"])
         self.assertEqual(
             [port["targetPort"] for port in service["ports"]],
             [port["containerPort"] for port in web["ports"]],
         )
-
-    def test_pod_mounts_the_claim_where_the_page_writes(self) -> None:
-        claim = self.objects["PersistentVolumeClaim"]
-        (volume,) = self.pod["spec"]["volumes"]
+        claim = objects["PersistentVolumeClaim"]
+        # It gets the default class.
+        self.assertNotIn("storageClassName", claim["spec"])
+        (volume,) = pod["spec"]["volumes"]
+        (mount,) = web["volumeMounts"]
         self.assertEqual(
             claim["metadata"]["name"],
             volume["persistentVolumeClaim"]["claimName"],
         )
-        (web,) = self.pod["spec"]["containers"]
-        (mount,) = web["volumeMounts"]
         self.assertEqual(volume["name"], mount["name"])
-        self.assertIn(f"> {mount['mountPath']}/", _PAGE.read_text())
-
-    def test_claim_gets_the_default_class(self) -> None:
-        self.assertNotIn(
-            "storageClassName", self.objects["PersistentVolumeClaim"]["spec"]
-        )
+        self.assertIn(f"> {mount['mountPath']}/", page)

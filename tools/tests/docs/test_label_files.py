@@ -12,10 +12,10 @@ from oslotest import base
 
 from magnum_capi_helm import features
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.tests.functional.cloud import table
 from magnum_capi_helm.tests.unit.config import test_conf
 from magnum_capi_helm.tests.unit.features import rows
 from tools import archives
-from tools.tests.docs import test_openstack_rows
 
 _CHANGES = "doc/source/reference/label-changes.json"
 #: The changes of labels that the chart can't show.
@@ -24,6 +24,7 @@ _OPENSTACK = "magnum_capi_helm/tests/functional/cloud/table.py"
 _NOTES = "releasenotes/notes"
 _ROWS = "magnum_capi_helm/tests/unit/features/rows.py"
 _OF_1_4_0 = {name for name, *_ in test_conf.LABELS}
+_MEASURED = re.compile(r"\* - (?:nodegroup )?label ``(\w+)``")
 #: A name in a release note, or the beginning of several: ``oidc_*``.
 _IN_A_NOTE = re.compile(r"``([a-z][a-z0-9_]*)(\*?)(?:=[^`]*)?``")
 
@@ -32,16 +33,10 @@ def _text(name: str) -> str:
     return (archives.CHECKOUT / name).read_text("utf-8")
 
 
-def _shown(label: labels.Label[object]) -> bool:
-    """Return whether the rendered chart shows the change of a label."""
-    return bool(label.becomes) and label.scope is not labels.Scope.TEMPLATE
-
-
 def _noted(declared: Iterable[str]) -> set[str]:
     """Return the labels that a release note names, and those of 1.4.0."""
-    folder = archives.CHECKOUT / _NOTES
-    text = " ".join(path.read_text() for path in folder.glob("*.yaml"))
-    names = set(_IN_A_NOTE.findall(text))
+    notes = (archives.CHECKOUT / _NOTES).glob("*.yaml")
+    names = set(_IN_A_NOTE.findall(" ".join(e.read_text() for e in notes)))
     return {
         name
         for name in declared
@@ -53,16 +48,27 @@ def _noted(declared: Iterable[str]) -> set[str]:
     }
 
 
+def _openstack() -> list[str]:
+    """Return the labels of both tables of OpenStack objects."""
+    measured = set(_MEASURED.findall(table.TABLE.read_text()))
+    return [*measured, *(e for names in table.WITHOUT.values() for e in names)]
+
+
 def _lists() -> Iterator[tuple[str, set[str], set[str]]]:
     """Yield each file, its labels, and the labels that it must have."""
     declared = {label.name for label in features.LABELS}
-    shown = {label.name for label in features.LABELS if _shown(label)}
+    # The rendered chart shows the changes of these.
+    shown = {
+        label.name
+        for label in features.LABELS
+        if label.becomes and label.scope is not labels.Scope.TEMPLATE
+    }
     yield _CHANGES, set(json.loads(_text(_CHANGES))), shown
     others = re.search(r"_WITHOUT_VALUES = {(.*?)}", _text(_REFERENCE), re.S)
     assert others
     without = set(re.findall(r'"(\w+)": ', others[1]))
     yield _REFERENCE, without, declared - shown
-    yield _OPENSTACK, set(test_openstack_rows.labels()), declared
+    yield _OPENSTACK, set(_openstack()), declared
     yield _NOTES, _noted(declared), declared
     yield _ROWS, set(rows.ROWS), declared
 
@@ -75,3 +81,12 @@ class LabelFilesTest(base.BaseTestCase):
             for name in sorted(names ^ wanted)
         ]
         self.assertEqual([], faults)
+
+    def test_a_label_is_in_one_table_of_openstack_objects(self) -> None:
+        self.assertEqual(sorted(set(_openstack())), sorted(_openstack()))
+
+    def test_the_page_has_the_labels_without_openstack_objects(self) -> None:
+        self.assertTrue(
+            table.TABLE.read_text().endswith(table.without()),
+            f"{table.TABLE} is old: run python3 -m {table.__name__}",
+        )

@@ -32,7 +32,7 @@ WANTED: dict[str, dict[str, Any]] = {
         "addons/nvidiaGPUOperator/enabled": False,
         "apiServer/associateFloatingIP": False,
         **{
-            f"registryMirrors/{name}/mirrors/0": (
+            f"registryMirrors/{name}/0": (
                 f"https://registry.example.org/{name}/v2"
             )
             for name in ("docker.io", "ghcr.io", "quay.io", "registry.k8s.io")

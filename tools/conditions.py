@@ -2,9 +2,8 @@
 
 """List of the conditions that Cluster API and CAPO set, from their sources.
 
-``python3 -m tools.conditions`` writes the list to :data:`LIST`. ``--check``
-prints the differences between the file and the sources instead, and returns 1
-if there are any. ``go`` downloads the sources.
+``python3 -m tools.conditions`` writes the list to :data:`LIST`. ``go``
+downloads the sources.
 
 A new release is a new version in :data:`RELEASES`. Keys of the file that
 :func:`read_sources` does not make were written by hand, and are kept.
@@ -17,13 +16,11 @@ sums up other types has their reasons, too; the list leaves these out.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping
 import json
 import pathlib
 import re
 import subprocess
-import sys
 from typing import Any, NamedTuple
 
 import yaml
@@ -321,42 +318,14 @@ def read_sources() -> dict[str, Any]:
     return {"sources": versions, "negative": negative(), "components": parts}
 
 
-def flat(part: object, path: str = "") -> Iterator[str]:
-    """Yield a line for each value of the file."""
-    if isinstance(part, dict):
-        for name, each in part.items():
-            yield from flat(each, f"{path}{name} ")
-    elif isinstance(part, list):
-        for each in part:
-            yield from flat(each, path)
-    else:
-        yield f"{path}{part}"
-
-
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return the values that only one of two files has."""
-    before, after = set(flat(dict(old))), set(flat(dict(new)))
-    gone = [f"- {each}" for each in sorted(before - after)]
-    return [*gone, *(f"+ {each}" for each in sorted(after - before))]
-
-
-def main(words: list[str]) -> int:
-    """Run the command; return 1 if ``--check`` finds a difference."""
-    parser = argparse.ArgumentParser(prog="python3 -m tools.conditions")
-    parser.add_argument("--check", action="store_true", help="write nothing")
-    asked = parser.parse_args(words)
-    text = LIST.read_text() if LIST.exists() else ""
-    old = yaml.safe_load(text) or {}
-    new = {**old, **read_sources()}
-    changes = differences(old, new)
-    print("\n".join(changes) or "no differences")
-    if asked.check:
-        return int(bool(changes))
+def main() -> None:
+    """Write the list."""
+    text = LIST.read_text()
+    new = {**yaml.safe_load(text), **read_sources()}
     head = [line for line in text.splitlines() if line.startswith("#")]
     dump = yaml.dump(new, Dumper=_Dumper, sort_keys=False, width=79)
     LIST.write_text("\n".join([*head, "", dump]))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -91,11 +91,3 @@ class ConditionsTest(base.BaseTestCase):
             {"Machine": {"Ready": ready}},
             conditions.component({"1.8": {old}, "1.9": set(), "1.10": {new}}),
         )
-
-    def test_a_difference_is_a_line(self) -> None:
-        self.assertEqual(
-            ["- a b 1", "+ a b 2", "+ a c 3"],
-            conditions.differences(
-                {"a": {"b": ["1"]}}, {"a": {"b": ["2"], "c": "3"}}
-            ),
-        )

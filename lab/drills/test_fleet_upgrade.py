@@ -85,6 +85,7 @@ class FleetUpgradeTest(fleet.FleetCase):
         self.runs = 0
 
     def _make(self) -> None:
+        self.assertEqual({}, self.machines(), "left by others")
         width = len(str(_COUNT))
         names = [f"fleet-{n:0{width}}" for n in range(1, _COUNT + 1)]
         self.ill, self.out, *self.broken = names[:4]
@@ -96,7 +97,7 @@ class FleetUpgradeTest(fleet.FleetCase):
             name: {"labels": each, "merge_labels": True}
             for name, each in labels.items()
         }
-        self.make(names, self.old, max(10, _COUNT // 4), fields)
+        self.make(names, self.old, _PARALLEL, fields)
         self.until_all("health_status", "HEALTHY", 600)
         self.before = self.machines()
         self.assertEqual(2 * _COUNT, len(self.before))

@@ -23,17 +23,19 @@ from magnum_capi_helm.tests.fakes import management
 
 
 class Clock:
-    """The monotonic clock, which a test can put forward."""
+    """The monotonic clock, which stands still until a test moves it."""
 
     def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._began_wall = time.time()
         self._ahead = 0.0
 
     def __call__(self) -> float:
-        return time.monotonic() + self._ahead
+        return self._began + self._ahead
 
     def wall(self) -> float:
         """The time of day, as far ahead."""
-        return time.time() + self._ahead
+        return self._began_wall + self._ahead
 
     def advance(self, seconds: float) -> None:
         """That much time passes."""

@@ -63,6 +63,8 @@ class Server(http.server.ThreadingHTTPServer):
         self.requests: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
         self.clients: set[Any] = set()
+        #: Set by each request: a client that gave up may be ahead of it.
+        self.arrived = threading.Event()
         self.over = threading.Event()
 
     @property
@@ -75,6 +77,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.requests.append((handler.command, handler.path))
         self.headers.append(dict(handler.headers))
         self.clients.add(handler.client_address)
+        self.arrived.set()
         return self.script.pop(0) if self.script else None
 
     def says(self, code: int, **headers: str) -> None:

@@ -140,16 +140,22 @@ class CountTest(server.ServerTest):
         super().setUp()
         self.useFixture(held.Lease())
         api.no_pauses(self)
-        connected = self.connect((5.0, 0.2))
+        self._connect(server.PATIENT)
+
+    def _connect(self, seconds: tuple[float, float]) -> None:
+        """Make a client with such times to connect and to read."""
+        connected = self.connect(seconds)
         self.client = client.Client(lambda: connected)
 
     def _count(self, method: str, error: Any = None) -> int:
         """Requests that arrive for one method that raises ``error``."""
         del self.server.requests[:]
+        self.server.arrived.clear()
         if error is None:
             _CALLS[method](self.client)
         else:
             self.assertRaises(error, _CALLS[method], self.client)
+        self.server.arrived.wait(server.PATIENT[1])
         del self.server.script[:]
         return len(self.server.requests)
 
@@ -173,6 +179,7 @@ class CountTest(server.ServerTest):
             self.assertEqual(1, found, f"{method} {code}")
 
     def test_a_slow_server_gets_one_request(self) -> None:
+        self._connect((5.0, 0.2))
         for method in ("get", "list", "patch"):
             self.server.hangs()
             found = self._count(method, errors.ManagementUnreachable)

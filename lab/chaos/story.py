@@ -263,10 +263,15 @@ class Story:
     def _shown(self) -> dict[str, Any] | None:
         """Return the cluster with its groups; None when it is gone.
 
-        A conductor that is frozen holds the answer for a minute.
+        A conductor that is frozen holds the answer for a minute. After it,
+        Magnum's handler of a served request says UPDATE_IN_PROGRESS again.
         """
+        ended = time.monotonic() + PATIENCE * base.SLOWER
         row = self._seen.found()
-        while row is not None and row["status"].startswith("?"):
+        while row is not None and row["status"].endswith("_IN_PROGRESS"):
+            if time.monotonic() > ended:
+                self._scene.agreement.check(None, f"{self.name}: {row}")
+                return None
             time.sleep(base.POLL)
             row = self._seen.found()
         return row

@@ -72,19 +72,22 @@ class FleetCase(case.DrillCase):
         :param fields: more fields of the request, by the cluster's name
         """
         self.fleet: dict[str, str] = {}
-        wanted = list(names)
-        for first in range(0, len(wanted), batch):
-            some = wanted[first : first + batch]
-            for name in some:
-                self.fleet[name] = self.cluster(
-                    template, name=name, **fields.get(name, {})
-                )
-            for name in some:
-                found = self.until_status(self.fleet[name], _MADE, 900)
-                self.assertEqual("CREATE_COMPLETE", found["status"], name)
+        begun: collections.deque[str] = collections.deque()
+        for name in names:
+            if len(begun) == batch:
+                self._until_made(begun.popleft())
+            more = fields.get(name, {})
+            self.fleet[name] = self.cluster(template, name=name, **more)
+            begun.append(name)
+        for name in begun:
+            self._until_made(name)
         self.release = {
             name: str(self.row(name)["stack_id"]) for name in self.fleet
         }
+
+    def _until_made(self, name: str) -> None:
+        made = self.until_status(self.fleet[name], _MADE, 900)
+        self.assertEqual("CREATE_COMPLETE", made["status"], name)
 
     # What is typed
 

@@ -26,6 +26,7 @@ from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
 from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import project
 
 _COUNT = fleet.size(200)
 _PARALLEL = max(1, min(10, _COUNT // 8))
@@ -40,6 +41,8 @@ _LABELS = {_CHANNEL: "stable", **fleet.FEW_ADDONS}
 _COPIED = (
     "coe",
     "external_network_id",
+    "fixed_network",
+    "fixed_subnet",
     "flavor_id",
     "labels",
     "master_flavor_id",
@@ -123,7 +126,7 @@ class FleetUpgradeTest(fleet.FleetCase):
         cloud = troubles.Cloud(admin.session)
         image = cloud.image(f"ubuntu-{_NEW}", _NEW, "public")
         self.addCleanup(cloud.forget_image, image)
-        self.old = self.template(labels=_LABELS)
+        self.old = self.template(labels=_LABELS, **self._network())
         known = self.magnum.call("GET", f"/clustertemplates/{self.old}")
         body = {each: known[each] for each in _COPIED}
         body |= {"name": f"fleet-{_NEW}", "image_id": image, "public": True}
@@ -131,6 +134,16 @@ class FleetUpgradeTest(fleet.FleetCase):
         self.new = str(made["uuid"])
         self.addCleanup(admin.call, "DELETE", f"/clustertemplates/{self.new}")
         self.tell(f"  a public template of the channel has {_NEW}")
+
+    def _network(self) -> dict[str, str]:
+        """Return fields of a network that all clusters share."""
+        cloud = project.Project(self)
+        subnet = cloud.network("fleet", cidr="10.64.0.0/16")
+        cloud.router("fleet", subnet)
+        return {
+            "fixed_network": str(subnet["network_id"]),
+            "fixed_subnet": str(subnet["id"]),
+        }
 
     # What the operator types
 

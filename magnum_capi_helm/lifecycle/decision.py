@@ -3,9 +3,9 @@
 """The states of a cluster, and what a poll does in each of them.
 
 :func:`decide` sends no request and reads no clock. A poll calls it on facts
-that need no Lease; if the state needs the Lease, the poll reads all again
-under the Lease and calls it once more. A fact that was not read is false;
-``shown`` is true then.
+that need no Lease. If the state needs the Lease, the poll calls it on the row
+that was read under the Lease, and then on all that was read again. A fact that
+was not read is false; ``shown`` is true then.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class State(enum.Enum):
         "Row only",
         lambda facts: facts.row_only,
         "of a deleted nodegroup, only Magnum's row is left",
-        "delete the row and the server group of the nodegroup, decide again",
+        "delete server group, row and request of the nodegroup, decide again",
         lease=True,
     )
     UNSETTLED = Rule(

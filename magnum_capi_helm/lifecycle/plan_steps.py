@@ -11,8 +11,8 @@ A rotation of CAs:
    machines of the step's role.
 2. If ``rotate_ca.begin`` stored another desired state, the next poll is in the
    state Behind and runs helm, so Cluster API replaces the machines. Otherwise
-   ``rolloutAfter`` of the KubeadmControlPlane, or of MachineDeployments, makes
-   Cluster API replace them.
+   the next poll sets ``rolloutAfter`` of the KubeadmControlPlane, or of
+   MachineDeployments, and Cluster API replaces them.
 3. The step has ended when these machines are gone and the cluster is complete.
 4. After the last step, write the date of the rotation on the Cluster and
    remove the plan from the Secret. A stored rotation that is not newer is a
@@ -106,7 +106,10 @@ KINDS: dict[type[Plan], Kind] = {
 
 
 def advance(held: Held, state: ObservedState) -> bool:
-    """Take or begin the next step of a plan, if there is one.
+    """Do what a plan needs now, if there is one.
+
+    Drop the copy of a plan that has ended, begin a step, let Cluster API
+    replace the machines of the step that goes on, or end the plan.
 
     :param state: of a cluster in the state Done, or whose step has ended
     :returns: whether the plan goes on
@@ -160,8 +163,9 @@ def _is_over(state: ObservedState, plan: Plan, old: Sequence[Object]) -> bool:
 def _begin(held: Held, kind: Kind, plan: Plan, objects: view.View) -> None:
     """Begin a step, or begin again a step whose conductor died.
 
-    Polls without the Lease begin a step of an upgrade as long as the Cluster
-    shows the step before it.
+    An upgrade shows a step after it has begun. Until then polls read in the
+    annotation ``plan-awaits`` that the step before has ended, and take the
+    Lease to begin again.
     """
     if not plan.EARLY:
         show(held, plan, objects)

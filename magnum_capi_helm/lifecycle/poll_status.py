@@ -188,7 +188,8 @@ def reconcile(operation: Operation) -> None:
     """Do all that a poll of a living cluster has to do.
 
     :raises NoTurn: no helm process is free; the work is queued
-    :raises CapiHelmError: no verdict this time; nothing was written
+    :raises CapiHelmError: no verdict this time, and no outcome is written;
+        rows may have new reasons, or what requests decided
     """
     cluster = operation.cluster
     if not cluster.stack_id:
@@ -271,7 +272,8 @@ def reconcile_under_lease(operation: Operation) -> None:
     """Take the Lease, read all again, then apply or write the outcome.
 
     :raises NoTurn: no helm process is free
-    :raises CapiHelmError: no verdict this time; nothing was written
+    :raises CapiHelmError: no verdict this time, and no outcome is written;
+        rows may have new reasons, or what requests decided
     """
     with operation.lock() as held:
         _reconcile_held(held)
@@ -280,6 +282,7 @@ def reconcile_under_lease(operation: Operation) -> None:
 def _reconcile_held(held: holding.Held) -> None:
     row = held.cluster
     status = "" if held.gone else row.status
+    # These two states need the row alone: nothing else is read yet.
     facts = decision.Facts(status, deleting=held.deleting)
     match decision.decide(facts):
         case State.GONE:
@@ -336,6 +339,8 @@ def _finish(held: holding.Held, state: ObservedState) -> None:
 
 def _take_step(held: holding.Held, state: ObservedState) -> bool:
     """Take the next step of a plan; return whether there is one.
+
+    A step that failed counts as taken.
 
     :raises CapiHelmError: it may succeed later
     """

@@ -11,8 +11,8 @@
    Secret of the desired state. Then save a reference to both CAs: a kubeconfig
    that a user gets after this works until the old CA is dropped.
 4. The rotation is a plan (``plan_steps.py``) of the steps in
-   ``chart/ca_rotation.py``; each of them begins with CA Secrets. A rotation
-   whose bridge ends soon goes back to its first step.
+   ``chart/ca_rotation.py``; a step of the control plane begins with CA
+   Secrets. A rotation whose bridge ends soon goes back to its first step.
 5. After the last step the Cluster gets the time at which Magnum made the CAs,
    and the old certificates are deleted from Magnum's store.
 

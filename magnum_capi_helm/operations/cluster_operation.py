@@ -145,8 +145,9 @@ class Operation(cluster_release.Release):
     def start_update(self, nodegroup: rows.NodeGroup | None = None) -> None:
         """Save UPDATE_IN_PROGRESS, so that the polls finish the work.
 
-        Magnum would save it when the call is over. A conductor that dies
-        before that would leave a cluster that no poll looks at.
+        Magnum saves it after a resize, and before a change of a nodegroup.
+        Without it, a conductor that dies meanwhile, or a poll that writes
+        COMPLETE, would leave a cluster that no poll looks at.
         """
         if nodegroup is not None:
             status_writer.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)

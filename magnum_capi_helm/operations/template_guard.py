@@ -2,9 +2,9 @@
 """Refuse a change that replaces machines without a request for it.
 
 Cluster API replaces the machines of a group when the rendered template of the
-group changes. Before each run of helm the driver renders the desired state and
-compares the templates with those of the revision that helm deployed last. The
-desired state names the groups that its acceptance may replace
+group changes. Before each upgrade by helm the driver renders the desired
+state and compares the templates with those of the revision that helm deployed
+last. The desired state names the groups that its acceptance may replace
 (``desired_state.Permission``); any other group stays, whatever is the cause:
 another build of the chart under the same version, a Secret that was restored
 from a backup, another program that changed the release.

@@ -14,9 +14,3 @@ def write(name: str, text: str) -> None:
     """What a test has to say, in the place of what it said before."""
     DIRECTORY.mkdir(exist_ok=True)
     (DIRECTORY / f"{name}.txt").write_text(text)
-
-
-def page(name: str) -> str:
-    """What the page shows of it; empty: nothing yet."""
-    path = PAGES / f"{name}.txt"
-    return path.read_text() if path.exists() else ""

@@ -9,7 +9,6 @@ import json
 from prometheus_client import parser
 
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
@@ -20,9 +19,9 @@ _DONE = ("UPDATE_COMPLETE", "UPDATE_FAILED")
 
 
 class DayTwoTest(base.LabCase):
-    """One cluster, and one command after the other."""
+    """One cluster; no command replaces a machine."""
 
-    def test_everything_changes_and_no_machine_but_who_is_to(self) -> None:
+    def test_everything_changes_without_the_repository(self) -> None:
         values = self.create_tempfiles(
             [("values", "addons: {metricsServer: {enabled: false}}\n")]
         )[0]
@@ -33,26 +32,23 @@ class DayTwoTest(base.LabCase):
             f"audit: cluster {self.uuid}: accepted: create, user ",
             base.magnum_log(),
         )
+        # The store has the chart by now.
+        programs.lab("stop", "charts")
+        self.addCleanup(programs.lab, "start", "charts")
         before = self._machines()
         self._measured()
         self._is_frozen_and_thawed()
-        self._what_is_lost_comes_back()
         self._tells_the_way_to_the_cloud()
         self.configure(values_files=values)
         self._is_rolled_out()
         self.assertEqual(before, self._machines())
-        self._is_renewed(before)
+        self.resize(self.uuid, 2)
+        self.assertLess(before, self._machines())
 
-    def _machines(self) -> dict[str, bool]:
-        """Names, and whether each is of the control plane."""
+    def _machines(self) -> set[str]:
         selector = f"{view.CLUSTER_NAME_LABEL}={self.release}"
-        return {
-            view.name_of(each): view.CONTROL_PLANE_LABEL
-            in view.labels_of(each)
-            for each in self.plane.list(
-                kinds.MACHINE, self.namespace, selector
-            )
-        }
+        found = self.plane.list(kinds.MACHINE, self.namespace, selector)
+        return set(map(view.name_of, found))
 
     def _line(self, *words: str) -> dict[str, str]:
         """The one line that a command prints."""
@@ -85,20 +81,6 @@ class DayTwoTest(base.LabCase):
         done = self.until_status(self.uuid, ("UPDATE_COMPLETE",))
         self.assertEqual(1, done["node_count"])
 
-    def _what_is_lost_comes_back(self) -> None:
-        """An operator puts the desired state back from a backup."""
-        secret = (
-            kinds.SECRET,
-            self.namespace,
-            names.desired_state(self.release),
-        )
-        backup = self.plane.get(*secret)
-        assert backup is not None
-        self.plane.delete(*secret)
-        for field in ("uid", "resourceVersion", "creationTimestamp"):
-            del backup["metadata"][field]
-        self.plane.create(kinds.SECRET, backup)
-
     def _tells_the_way_to_the_cloud(self) -> None:
         line = self._line("cluster", "apply", "--cloud-settings", self.uuid)
         self.assertEqual("nothing to do", line["Result"], str(line))
@@ -109,20 +91,5 @@ class DayTwoTest(base.LabCase):
         line = self._line(*words, "--apply")
         self.assertEqual("changed", line["Result"], str(line))
         self.assertEqual("nothing to do", self._line(*words)["Result"])
-        row = self.until_status(self.uuid, _DONE)
-        self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))
-
-    def _is_renewed(self, before: dict[str, bool]) -> None:
-        label = "certificates_expiry_days=60"
-        words = ("cluster", "apply", "--label", label, self.uuid)
-        self.assertEqual("would change", self._line(*words)["Result"])
-        line = self._line(*words, "--apply")
-        self.assertEqual("changed", line["Result"], str(line))
-        self.assertEqual(before, self._machines())
-        self.expire_certificates(self.release)
-        workers = {name for name, masters in before.items() if not masters}
-        self.until(
-            lambda: before.keys() & self._machines().keys() == workers, 300
-        )
         row = self.until_status(self.uuid, _DONE)
         self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))

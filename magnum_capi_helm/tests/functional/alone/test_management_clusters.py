@@ -98,9 +98,11 @@ class ManagementClustersTest(base.LabCase):
 
         begun = self.cluster(on_b)
         self.until(lambda: self.found(begun)["stack_id"], 60)
+        logged = len(base.magnum_log())
         programs.lab("stop", "kube-apiserver-b")
         self._the_others_work(on_a, here)
         self._its_own_wait(on_b, there, begun)
+        self.assertNotIn("Traceback", base.magnum_log()[logged:])
 
         programs.lab("start", "kube-apiserver-b")
         done = self.until_status(begun, ("CREATE_COMPLETE",))

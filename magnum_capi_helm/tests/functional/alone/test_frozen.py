@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import tarfile
 from typing import Any
 
 from magnum_capi_helm import features
@@ -26,12 +29,17 @@ _OPTIONS = {
     "server_metadata": "cost-centre:4711",
     "unknown_labels": "reject",
 }
+_CHART = programs.LAB / "chart-store" / "openstack-cluster-0.27.0.tgz"
+#: A file on every machine, control plane or not, and a text in it.
+_MEMBER = "openstack-cluster/templates/kubeadm/_containerd.tpl"
+_BEFORE = b"# Here so that the directory is."
+_AFTER = b"# Another build of the chart wrote this."
 
 
 class FrozenTest(base.LabCase):
-    """Every default is changed under a cluster."""
+    """Every default is changed under a cluster, and its chart."""
 
-    def test_changed_defaults_replace_no_machine(self) -> None:
+    def test_defaults_and_charts_replace_no_machine(self) -> None:
         cluster = self.cluster(self.template())
         made = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
         self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
@@ -46,6 +54,29 @@ class FrozenTest(base.LabCase):
         self.assertEqual([], self._diff(cluster))
         self.assertEqual(templates, self._templates(made["stack_id"]))
         self.assertLessEqual(machines, self._machines(made["stack_id"]))
+        machines = self._machines(made["stack_id"])
+        self._another_build_is_refused(cluster)
+        self.resize(cluster, 3)
+        self.assertEqual(templates, self._templates(made["stack_id"]))
+        self.assertLess(machines, self._machines(made["stack_id"]))
+
+    def _another_build_is_refused(self, cluster: str) -> None:
+        """An operator patches the chart, and puts the former one back."""
+        former = _CHART.read_bytes()
+        # Whatever happens: other tests get the chart of the lab.
+        self.addCleanup(_store, former)
+        _store(_rebuilt(former))
+        path = f"/clusters/{cluster}/actions/resize"
+        self.magnum.call("POST", path, {"node_count": 3})
+        failed = self.until_status(cluster, ("UPDATE_FAILED",), 60)
+        for each in (
+            "would replace machines",
+            "(control-plane, default-worker)",
+            "another build",
+            "magnum-capi-helm cluster apply",
+        ):
+            self.assertIn(each, failed["status_reason"])
+        _store(former)
 
     def _diff(self, cluster: str) -> list[dict[str, Any]]:
         """What ``magnum-capi-helm diff`` finds."""
@@ -93,3 +124,31 @@ def _labels() -> dict[str, str]:
         for name, value in wanted.items()
         if name not in ("capi_helm_chart_version", "network_driver")
     }
+
+
+def _store(package: bytes) -> None:
+    """Put a build into the chart store as an operator does."""
+    staged = _CHART.with_name(f"staged-{_CHART.name}.part")
+    staged.write_bytes(package)
+    os.replace(staged, _CHART)
+
+
+def _rebuilt(package: bytes) -> bytes:
+    """Another build of a packaged chart: of that name and version."""
+    made = io.BytesIO()
+    changed = 0
+    with (
+        tarfile.open(fileobj=io.BytesIO(package)) as old,
+        tarfile.open(fileobj=made, mode="w:gz") as new,
+    ):
+        for member in old.getmembers():
+            file = old.extractfile(member)
+            content = file.read() if file else b""
+            if member.name == _MEMBER:
+                changed = content.count(_BEFORE)
+                content = content.replace(_BEFORE, _AFTER)
+            member.size = len(content)
+            new.addfile(member, io.BytesIO(content))
+    if not changed:
+        raise AssertionError(f"{_MEMBER} has no {_BEFORE.decode()!r} any more")
+    return made.getvalue()

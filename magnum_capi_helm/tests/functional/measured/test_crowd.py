@@ -9,7 +9,6 @@ from concurrent import futures
 import datetime
 import functools
 import os
-import pathlib
 import re
 import time
 from typing import Any
@@ -19,9 +18,6 @@ from keystoneauth1 import exceptions as ka_exceptions
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
 from magnum_capi_helm.tests.functional import magnum_api
-from magnum_capi_helm.tests.functional import programs
-from magnum_capi_helm.tests.functional.measured import nothing
-from magnum_capi_helm.tests.functional.measured import nothing_driver
 
 #: As many as are made at once: ``LAB_CROWD``.
 CROWD = int(os.environ.get("LAB_CROWD") or 6)
@@ -64,14 +60,30 @@ class _Watcher(beside.Beside):
         return True
 
 
-class CrowdCase(base.LabCase):
+class CrowdTest(base.LabCase):
     """``LAB_CROWD`` creates at once."""
 
-    def live(self, sections: dict[str, dict[str, str]]) -> _Watcher:
+    def test_all_complete_and_the_api_answers_meanwhile(self) -> None:
+        watcher = self._live()
+        runs = RAN.findall(base.magnum_log()[self.logged :])
+        helm = sorted(float(seconds) for *_, seconds in runs)
+        print(f"  helm: median {helm[len(helm) // 2]}, longest {helm[-1]} s")
+        slowest, _ = max(watcher.seconds)
+        self.assertLess(slowest, SLOWEST * base.SLOWER)
+        releases = collections.Counter(release for _, release, _ in runs)
+        self.assertEqual(
+            {1: CROWD}, collections.Counter(releases.values()), str(releases)
+        )
+        self.assertLessEqual(_at_once(runs), TURNS)
+
+    def _live(self) -> _Watcher:
         """All of them are made and complete, and somebody watches."""
-        quota = {"max_clusters_per_project": str(100 + CROWD)}
-        self.configure_sections({"quotas": quota, **sections})
-        self.use_driver()
+        self.configure_sections(
+            {
+                "quotas": {"max_clusters_per_project": str(100 + CROWD)},
+                "capi_helm": {"max_helm_processes": str(TURNS)},
+            }
+        )
         template = self.template()
         # The lab's API and conductor are one process: what it loads for its
         # first cluster would be the API's time, too.
@@ -88,19 +100,16 @@ class CrowdCase(base.LabCase):
                 if set(seen) == {"CREATE_COMPLETE"}:
                     break
                 time.sleep(base.POLL)
-        _tell(type(self).__name__, time.monotonic() - began, watcher)
+        _tell(time.monotonic() - began, watcher)
         self.assertIsNone(watcher.problem)
         self.assertEqual({"CREATE_COMPLETE": CROWD}, dict(seen))
         return watcher
-
-    def use_driver(self) -> None:
-        """Magnum runs this one already."""
 
     def _create(self, template: str) -> set[str]:
         """All of them, asked for side by side."""
         bodies = [
             {
-                "name": self.unique(nothing_driver.CROWD),
+                "name": self.unique("crowd"),
                 "cluster_template_id": template,
                 "node_count": 1,
             }
@@ -125,56 +134,14 @@ class CrowdCase(base.LabCase):
             self.until(functools.partial(self.gone, each), 600)
 
 
-class CrowdTest(CrowdCase):
-    """With this driver."""
-
-    def test_all_complete_and_the_api_answers_meanwhile(self) -> None:
-        watcher = self.live({"capi_helm": {"max_helm_processes": str(TURNS)}})
-        runs = RAN.findall(base.magnum_log()[self.logged :])
-        helm = sorted(float(seconds) for *_, seconds in runs)
-        print(f"  helm: median {helm[len(helm) // 2]}, longest {helm[-1]} s")
-        slowest, _ = max(watcher.seconds)
-        self.assertLess(slowest, SLOWEST * base.SLOWER)
-        releases = collections.Counter(release for _, release, _ in runs)
-        self.assertEqual(
-            {1: CROWD}, collections.Counter(releases.values()), str(releases)
-        )
-        self.assertLessEqual(_at_once(runs), TURNS)
-
-
-class NothingCrowdTest(CrowdCase):
-    """Magnum's own part: the same burst for a driver that does nothing."""
-
-    def test_how_long_lists_take(self) -> None:
-        with nothing.installed() as options:
-            self.live({"drivers": options})
-            # What it made is gone before it is.
-            self.doCleanups()
-
-
-class PredecessorCrowdTest(CrowdCase):
-    """The same burst for 1.4.0."""
-
-    def use_driver(self) -> None:
-        """Until the configuration is another one."""
-        self.admit()
-        programs.lab("restart", "magnum", "--driver", "1.4.0")
-
-    def test_how_long_lists_take(self) -> None:
-        self.live({})
-
-
-def _tell(who: str, took: float, watcher: _Watcher) -> None:
+def _tell(took: float, watcher: _Watcher) -> None:
     lists = sorted(watcher.seconds)
-    memory = re.search(r"VmHWM:\s+(\d+)", _status_of_magnum())
     slowest = ", ".join(
         f"{seconds:.1f} s at {at:.0f} s" for seconds, at in lists[:-6:-1]
     )
     print(
-        f"{who}: {CROWD} clusters: done after {took:.0f} s; "
-        f"{len(lists)} lists, median {lists[len(lists) // 2][0]:.3f} s, "
-        f"slowest {slowest}; "
-        f"Magnum {int(memory[1]) // 1024 if memory else 0} MiB"
+        f"{CROWD} clusters: done after {took:.0f} s; {len(lists)} lists, "
+        f"median {lists[len(lists) // 2][0]:.3f} s, slowest {slowest}"
     )
 
 
@@ -190,16 +157,3 @@ def _at_once(runs: list[tuple[str, str, str]]) -> int:
         running += step
         most = max(most, running)
     return most
-
-
-def _status_of_magnum() -> str:
-    """What the kernel knows of the conductor's process."""
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            ours = any(str(programs.LAB).encode() in word for word in words)
-            if ours and any(word.endswith(b"magnum_all.py") for word in words):
-                return (process / "status").read_text()
-        except OSError:
-            continue
-    return ""

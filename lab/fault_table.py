@@ -2,8 +2,8 @@
 
 """The table of the cloud's faults, from what the tests kept.
 
-``python3 -m lab.fault_table``, after ``tox -e cloud -- "faults|paused"`` or
-``tox -e nodes -- faults``, writes new rows into
+``python3 -m lab.fault_table``, after ``tox -e cloud -- faults`` or ``tox -e
+nodes -- faults``, writes new rows into
 ``doc/source/evidence/cloud-faults.inc``; the others stay. Arguments are files
 with the rows of other labs.
 """

@@ -25,21 +25,10 @@ _OCTAVIA = layout.CLOUD / "octavia" / "fail"
 _STUCK = layout.CLOUD / "octavia" / "stuck"
 #: A policy of Neutron's, which it reads with each request.
 _POLICY = layout.CLOUD / "neutron" / "policy.yaml"
-#: An image that fits no flavor while the fault is on.
-LARGE_IMAGE = "ubuntu-large"
-#: An image that the administrator alone sees while the fault is on.
-HIDDEN_IMAGE = "ubuntu-hidden"
 #: A flavor that does not exist while the fault is on.
 FLAVOR = "m1.worker.gone"
 #: A volume type that no backend offers while the fault is on.
 VOLUME_TYPE = "nowhere"
-#: An external network that has one address while the fault is on.
-NETWORK = "crowded"
-_SUBNET = "127.87.0.0/24"
-_ADDRESSES = ("127.87.0.10", "127.87.0.200")
-_KUBERNETES = "v1.34.2"
-#: GB; no flavor has so much.
-_LARGE = 1000
 
 
 def connect(cloud: str = "admin") -> openstack.connection.Connection:
@@ -102,28 +91,21 @@ def _quota(
     return Fault(text, on, off)
 
 
-def _quota_set(service: str, resource: str, text: str = "") -> Fault:
-    """Return the fault of a quota of Nova or Cinder.
-
-    :param service: the client's name for its API
-    """
-
-    def used(cloud: Any, project: str) -> int:
-        quota = getattr(cloud, service).get_quota_set(project, usage=True)
-        number: int = quota.usage[resource]
-        return number
-
-    def limit(cloud: Any, project: str, number: int) -> None:
-        proxy = getattr(cloud, service)
-        proxy.update_quota_set(project, **{resource: number})
-
-    name = {"compute": "Nova", "block_storage": "Cinder"}[service]
-    return _quota(f"{name}'s quota of {text or resource}", used, limit)
-
-
-def _neutron(resource: str, text: str = "") -> Fault:
+def _nova(resource: str) -> Fault:
     return _quota(
-        f"Neutron's quota of {text or resource}",
+        f"Nova's quota of {resource}",
+        lambda cloud, project: cloud.compute.get_quota_set(
+            project, usage=True
+        ).usage[resource],
+        lambda cloud, project, number: cloud.compute.update_quota_set(
+            project, **{resource: number}
+        ),
+    )
+
+
+def _neutron(resource: str) -> Fault:
+    return _quota(
+        f"Neutron's quota of {resource}",
         lambda cloud, project: cloud.network.get_quota(project, details=True)[
             resource
         ]["used"],
@@ -133,49 +115,7 @@ def _neutron(resource: str, text: str = "") -> Fault:
     )
 
 
-def _octavia(cloud: Any, project: str) -> int:
-    found = cloud.load_balancer.load_balancers(project_id=project)
-    return sum(1 for _ in found)
-
-
-# Things that do not fit
-
-
-def _enlarge_image(cloud: Any, _project: str, _left: int) -> None:
-    _set_image(cloud, _LARGE)
-
-
-def _shrink_image(cloud: Any, _project: str) -> None:
-    _set_image(cloud, 0)
-
-
-def _set_image(cloud: Any, minimum: int) -> None:
-    cloud.image.update_image(_image(cloud, LARGE_IMAGE), min_disk=minimum)
-
-
-def _image(cloud: Any, name: str) -> Any:
-    return cloud.image.find_image(name) or cloud.image.create_image(
-        name,
-        disk_format="raw",
-        container_format="bare",
-        visibility="public",
-        data=b"no machine boots",
-        os_distro="ubuntu",
-        kube_version=_KUBERNETES,
-    )
-
-
 # Things that are gone
-
-
-def _hide_image(cloud: Any, _project: str, _left: int) -> None:
-    image = _image(cloud, HIDDEN_IMAGE)
-    cloud.image.update_image(image, visibility="private")
-
-
-def _show_image(cloud: Any, _project: str) -> None:
-    image = _image(cloud, HIDDEN_IMAGE)
-    cloud.image.update_image(image, visibility="public")
 
 
 def _delete_flavor(cloud: Any, _project: str, _left: int) -> None:
@@ -206,35 +146,6 @@ def _set_backend(cloud: Any, backend: str) -> None:
     # Cinder refuses to change a type while a volume has it.
     if (kind.extra_specs or {}).get("volume_backend_name") != backend:
         volumes.update_type_extra_specs(kind, volume_backend_name=backend)
-
-
-def _fill_pool(cloud: Any, _project: str, _left: int) -> None:
-    """Leave one address: a router takes it, and a floating IP gets none."""
-    _set_pool(cloud, _ADDRESSES[0])
-
-
-def _widen_pool(cloud: Any, _project: str) -> None:
-    _set_pool(cloud, _ADDRESSES[1])
-
-
-def _set_pool(cloud: Any, last: str) -> None:
-    network = cloud.network
-    pools = [{"start": _ADDRESSES[0], "end": last}]
-    external = network.find_network(NETWORK) or network.create_network(
-        name=NETWORK,
-        is_router_external=True,
-        provider_network_type="flat",
-        provider_physical_network=NETWORK,
-    )
-    subnet = network.find_subnet(NETWORK) or network.create_subnet(
-        name=NETWORK,
-        network_id=external.id,
-        cidr=_SUBNET,
-        ip_version=4,
-        is_dhcp_enabled=False,
-        allocation_pools=pools,
-    )
-    network.update_subnet(subnet, allocation_pools=pools)
 
 
 # Octavia's worker
@@ -270,22 +181,9 @@ def _allow_ports(_cloud: Any, _project: str) -> None:
 
 
 FAULTS = {
-    "instances": _quota_set("compute", "instances", "servers"),
-    "cores": _quota_set("compute", "cores"),
-    "volumes": _quota_set("block_storage", "volumes"),
-    "gigabytes": _quota_set("block_storage", "gigabytes"),
+    "cores": _nova("cores"),
     "networks": _neutron("networks"),
-    "routers": _neutron("routers"),
-    "security-groups": _neutron("security_groups", "security groups"),
     "ports": _neutron("ports"),
-    "floating-ips": _neutron("floating_ips", "floating IPs"),
-    "load-balancers": _quota(
-        "Octavia's quota of load balancers",
-        _octavia,
-        lambda cloud, project, number: cloud.load_balancer.update_quota(
-            project, load_balancers=number
-        ),
-    ),
     "octavia": Fault(
         "new load balancers, and new parts of them, go into ERROR",
         _break_worker,
@@ -301,30 +199,15 @@ FAULTS = {
         _forbid_ports,
         _allow_ports,
     ),
-    "hidden-image": Fault(
-        f"the image {HIDDEN_IMAGE} is hidden",
-        _hide_image,
-        _show_image,
-    ),
     "flavor": Fault(
         f"the flavor {FLAVOR} is deleted",
         _delete_flavor,
         _make_flavor,
     ),
-    "image": Fault(
-        f"the image {LARGE_IMAGE} is too large for each flavor",
-        _enlarge_image,
-        _shrink_image,
-    ),
     "volume-type": Fault(
         f"no backend offers the volume type {VOLUME_TYPE}",
         _withdraw_backend,
         _offer_backend,
-    ),
-    "pool": Fault(
-        f"the external network {NETWORK} has an address for one router only",
-        _fill_pool,
-        _widen_pool,
     ),
 }
 

@@ -23,6 +23,8 @@ from magnum_capi_helm.tests.functional import programs
 
 #: The newest version that every supported Magnum serves.
 MICROVERSION = "container-infra 1.10"
+#: With which rotations came.
+ROTATION = "container-infra 1.12"
 KEYSTONE = "http://127.0.0.1:5000/v3"
 
 
@@ -95,6 +97,15 @@ class Magnum:
                     "GET", f"{path}/{each['uuid']}"
                 )
         return found
+
+    def rotate(self, cluster: str) -> None:
+        """``openstack coe credential rotate``."""
+        self.session.request(
+            f"/credentials/{cluster}",
+            "PATCH",
+            endpoint_filter={"service_type": "container-infra"},
+            headers={"OpenStack-API-Version": ROTATION},
+        )
 
     def authority(self, cluster: str, kind: str = "") -> bytes:
         """Return a certificate authority, PEM: ``openstack coe ca show``.

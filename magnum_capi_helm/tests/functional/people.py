@@ -18,8 +18,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import magnum_api
 
-#: With which rotations came.
-ROTATION = "container-infra 1.12"
 PASSWORD = "of-this-test-alone"
 
 
@@ -150,15 +148,6 @@ class PeopleCase(base.LabCase):
             each["keypair"]["name"]: each["keypair"]["public_key"]
             for each in found
         }
-
-    def rotate(self, magnum: magnum_api.Magnum, cluster: str) -> None:
-        """``openstack coe credential rotate``."""
-        magnum.session.request(
-            f"/credentials/{cluster}",
-            "PATCH",
-            endpoint_filter={"service_type": "container-infra"},
-            headers={"OpenStack-API-Version": ROTATION},
-        )
 
     def in_use(self, cluster: dict[str, Any]) -> tuple[str, str]:
         """Id and secret of a cluster's credential."""

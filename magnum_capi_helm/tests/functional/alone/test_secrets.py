@@ -21,7 +21,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
-from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
 
 #: A token of Keystone's.
@@ -90,12 +89,7 @@ class SecretsTest(base.LabCase):
         cluster = self.cluster(self.template(http_proxy=proxy))
         self.until_status(cluster, ("CREATE_COMPLETE",))
         self.resize(cluster, 2)
-        self.magnum.session.request(
-            f"/credentials/{cluster}",
-            "PATCH",
-            endpoint_filter={"service_type": "container-infra"},
-            headers={"OpenStack-API-Version": people.ROTATION},
-        )
+        self.magnum.rotate(cluster)
         bad = self.cluster(self.template(flavor_id="m1.worker.nohost"))
         self.until(lambda: self._reason(bad), 120)
         for each in (cluster, bad):

@@ -2,13 +2,11 @@
 
 """Users read why an addon is not installed.
 
-``labinfra`` plays the addon provider. What the real one writes of a helm that
-fails again and again is written by the test.
+``labinfra`` plays the addon provider.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import requests
@@ -16,14 +14,8 @@ import requests
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
-from magnum_capi_helm.tests.functional import people
-from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.cloud import fault_case
 
-#: kopf's note of a handler that fails (``ProgressRecord`` in
-#: ``kopf/_cogs/configs/progress.py``), and what helm 3 says at a time-out.
-_NOTE = "addons.stackhpc.com/handle_addon_updated"
-_TIMEOUT = "context deadline exceeded"
 _CHART = 'chart "openstack-cloud-controller-manager" not found'
 
 
@@ -43,7 +35,6 @@ class AddonTest(fault_case.OneCluster):
         self.complete("CREATE")
         self.addon = f"{self.name}-ccm-openstack"
         self._failed()
-        self._timed_out()
         self._stopped_provider()
 
     def _failed(self) -> None:
@@ -60,29 +51,11 @@ class AddonTest(fault_case.OneCluster):
         self.finish(watch)
         self.complete("UPDATE")
 
-    def _timed_out(self) -> None:
-        """kopf tries again after a minute, and the phase stays."""
-        note = {"retries": 7, "success": False, "message": _TIMEOUT}
-        self._set_phase("Upgrading")
-        self._annotate(_NOTE, json.dumps(note))
-        # The same count: no machine comes before the addon.
-        self.ask(self.uuid, 2)
-        watch = self.watch(
-            "helm times out",
-            self._note,
-            f"addon ccm-openstack: Upgrading, 7 tries: {_TIMEOUT}",
-            where=fault_case.ADDONS,
-        )
-        self.until_named(watch)
-        self._annotate(_NOTE, None)
-        self._set_phase("Deployed")
-        self.finish(watch)
-        self.complete("UPDATE")
-
     def _stopped_provider(self) -> None:
         self.addCleanup(_hold, 0)
         _hold(600)
-        self._rotate()
+        # The credential is a value of addons.
+        self.magnum.rotate(self.uuid)
         watch = self.watch(
             "the addon provider does nothing",
             lambda: "nothing",
@@ -94,15 +67,6 @@ class AddonTest(fault_case.OneCluster):
         self.finish(watch)
         self.complete("UPDATE")
 
-    def _rotate(self) -> None:
-        """Give the cluster another credential, which is a value of addons."""
-        self.magnum.session.request(
-            f"/credentials/{self.uuid}",
-            "PATCH",
-            endpoint_filter={"service_type": "container-infra"},
-            headers={"OpenStack-API-Version": people.ROTATION},
-        )
-
     def _live(self) -> Any:
         return self.plane.get(kinds.HELM_RELEASE, self.namespace, self.addon)
 
@@ -111,25 +75,10 @@ class AddonTest(fault_case.OneCluster):
         message = str(status.get("failureMessage") or "")
         return f"Failed: {message}" if message else ""
 
-    def _note(self) -> str:
-        return view.annotations_of(self._live()).get(_NOTE, "")
-
     def _annotate(self, name: str, text: str | None) -> None:
         self.plane.patch(
             kinds.HELM_RELEASE,
             self.namespace,
             self.addon,
             {"metadata": {"annotations": {name: text}}},
-        )
-
-    def _set_phase(self, phase: str) -> None:
-        programs.kubectl(
-            programs.LAB / "kubeconfig",
-            "patch",
-            "helmrelease",
-            self.addon,
-            f"--namespace={self.namespace}",
-            "--subresource=status",
-            "--type=merge",
-            f"--patch={json.dumps({'status': {'phase': phase}})}",
         )

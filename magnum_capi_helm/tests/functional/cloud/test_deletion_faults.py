@@ -3,16 +3,12 @@
 """Users read what keeps a machine or a cluster from being deleted.
 
 One cluster meets one obstacle after the other, in the order in which CAPO
-deletes: servers, their ports, load balancer, router, network, groups.
+deletes: servers, their ports, load balancer, network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import contextlib
 from typing import Any
-
-from openstack import exceptions
 
 from lab import faults
 from magnum_capi_helm.kubernetes import kinds
@@ -31,8 +27,12 @@ class DeletionTest(fault_case.OneCluster):
         self.make(node_count=2)
         self.complete("CREATE")
         self._locked_server()
-        cloud = project.Project(self)
-        obstacles = self._foreign_ports(cloud)
+        network = self.mine.network
+        subnet = project.Project(self).subnet_of(self.name)
+        foreign = network.create_port(
+            network_id=subnet["network_id"], name="of-the-user"
+        )
+        self.addCleanup(network.delete_port, foreign)
         self.on("port-policy")
         self.magnum.call("DELETE", f"/clusters/{self.uuid}")
         port = self._watch(
@@ -47,10 +47,14 @@ class DeletionTest(fault_case.OneCluster):
         self.finish(port)
         self._halt_octavia()
         self._balancer()
-        for fault, phrase, reads, remove in obstacles:
-            watch = self._watch(fault, self.name, phrase, reads)
-            remove()
-            self._go_on(watch)
+        watch = self._watch(
+            "the network has another port",
+            self.name,
+            "Failed to delete network",
+            r"network \S{36} .*ports",
+        )
+        network.delete_port(foreign)
+        self._go_on(watch)
         self.until(lambda: self.gone(self.uuid), 240)
         self.assert_all_gone(self.name)
 
@@ -97,19 +101,6 @@ class DeletionTest(fault_case.OneCluster):
         if found:
             admin.compute.unlock_server(found)
 
-    def _connect(self, router: Any, subnet: Any) -> None:
-        """Give a router a port in another network, at most for the test."""
-        network = self.mine.network
-        network.add_interface_to_router(router, subnet_id=subnet["id"])
-
-        def disconnect() -> None:
-            with contextlib.suppress(exceptions.HttpException):
-                network.remove_interface_from_router(
-                    router, subnet_id=subnet["id"]
-                )
-
-        self.addCleanup(disconnect)
-
     def _halt_octavia(self) -> None:
         """Let the load balancer stay PENDING_UPDATE.
 
@@ -136,50 +127,3 @@ class DeletionTest(fault_case.OneCluster):
         )
         self.off("octavia-stuck")
         self._go_on(watch)
-
-    def _foreign_ports(
-        self, cloud: project.Project
-    ) -> list[tuple[str, str, str, Callable[[], None]]]:
-        """Make ports of the user's own; return fault, words and its end."""
-        subnet = cloud.subnet_of(self.name)
-        network = self.mine.network
-        [router] = [e for e in network.routers() if self.name in e.name]
-        other = cloud.network(self.unique("mine"), cidr="10.78.0.0/24")
-        self._connect(router, other)
-        port = network.create_port(
-            network_id=subnet["network_id"], name="of-the-user"
-        )
-        [group] = [
-            each
-            for each in network.security_groups()
-            if self.name in each.name and each.name.endswith("worker")
-        ]
-        second = network.create_port(
-            network_id=other["network_id"],
-            name="of-the-user-too",
-            security_group_ids=[group.id],
-        )
-        self.addCleanup(network.delete_port, port)
-        self.addCleanup(network.delete_port, second)
-        return [
-            (
-                "the router has another network's port",
-                "Failed to delete router",
-                "router .*ports",
-                lambda: network.remove_interface_from_router(
-                    router, subnet_id=other["id"]
-                ),
-            ),
-            (
-                "the network has another port",
-                "Failed to delete network",
-                r"network \S{36} .*ports",
-                lambda: network.delete_port(port),
-            ),
-            (
-                "another port has the security group",
-                "Failed to delete security group",
-                "security group .*in use",
-                lambda: network.delete_port(second),
-            ),
-        ]

@@ -8,19 +8,50 @@ in CAPO's network, one in the user's. The tables name object and value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from magnum_capi_helm.tests.functional.cloud import cluster_rows
 
-Row = cluster_rows.Row
+#: Setting -> kind and name of each object, its field, and the value there if
+#: it is another than that of the setting.
+Table = Mapping[str, tuple[tuple[Any, ...], ...]]
 
 #: On loopback the lab answers for the cluster's API without a floating IP.
 OWN_CIDR = "127.92.0.0/24"
 _OWN_VIP = "127.92.0.10"
 
-_MASTER = "control-plane"
-_WORKER = "default-worker"
+MASTER = "control-plane"
+WORKER = "default-worker"
 EXTRA = "extra"
+_NUMBER = cluster_rows.COUNT
+_IMAGE = "volume_image_metadata.image_id"
+_FLAVOR = "flavor.original_name"
+_ZONE = "OS-EXT-AZ:availability_zone"
+
+
+def rows(
+    given: Mapping[str, Mapping[str, Any]], table: Table
+) -> Iterator[cluster_rows.Row]:
+    """Yield the rows of a table.
+
+    :param given: values by place and name, such as "label" and a label
+    """
+    for setting, seen in table.items():
+        place, _, name = setting.rpartition(" ")
+        value = given[place][name] if name else ""
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        for kind, which, field, *other in seen:
+            expected = other[0] if other else _as_seen(text)
+            yield cluster_rows.Row(setting, text, kind, which, field, expected)
+
+
+def _as_seen(text: str) -> Any:
+    """Return a value as OpenStack has it."""
+    if "," in text:
+        return text.split(",")
+    return int(text) if text.isdigit() else text
+
 
 #: Settings of the cluster in CAPO's network.
 MANAGED_TEMPLATE = {
@@ -59,307 +90,129 @@ MANAGED_LABELS = {
     "etcd_blockdevice_volume_type": "ssd",
     "etcd_blockdevice_volume_az": "nova",
 }
-#: Setting, value, kind and name of the object, its field, the value there.
-MANAGED = (
-    Row(
-        "template image_id",
-        "ubuntu-v1.34.2",
-        "boot volume",
-        _MASTER,
-        "volume_image_metadata.image_id",
-        "ubuntu-v1.34.2",
-    ),
-    Row(
-        "template flavor_id",
-        "m1.worker",
-        "server",
-        _WORKER,
-        "flavor.original_name",
-        "m1.worker",
-    ),
-    Row(
-        "template master_flavor_id",
-        "m1.control",
-        "server",
-        _MASTER,
-        "flavor.original_name",
-        "m1.control",
-    ),
-    Row(
-        "template external_network_id",
-        "public",
-        "router",
-        "",
-        "external_gateway_info.network_id",
-        "public",
-    ),
-    Row(
-        "template external_network_id",
-        "public",
-        "floating IP",
-        "",
-        "floating_network_id",
-        "public",
-    ),
-    Row(
-        "template dns_nameserver",
-        "192.0.2.53,192.0.2.54",
-        "subnet",
-        "",
-        "dns_nameservers",
-        ["192.0.2.53", "192.0.2.54"],
-    ),
-    Row(
-        "template docker_volume_size",
-        "3",
-        "container volume",
-        _MASTER,
-        "size",
-        3,
-    ),
-    Row(
-        "template docker_volume_size",
-        "3",
-        "container volume",
-        _WORKER,
-        "size",
-        3,
-    ),
-    Row("cluster keypair", "demo", "server", _MASTER, "key_name", "demo"),
-    Row("cluster keypair", "demo", "server", _WORKER, "key_name", "demo"),
-    Row("cluster master_count", "3", "server", _MASTER, "number", 3),
-    Row("cluster master_count", "3", "member", "", "number", 3),
-    Row("cluster node_count", "2", "server", _WORKER, "number", 2),
-    Row(
-        "cluster name",
-        "NAME",
-        "server",
-        _WORKER,
-        "metadata",
+MANAGED = tuple(
+    rows(
         {
-            "magnum_cluster_name": "NAME",
-            "magnum_cluster_uuid": "UUID",
-            "magnum_template_name": "TEMPLATE",
+            "template": MANAGED_TEMPLATE,
+            "cluster": {**MANAGED_CLUSTER, "name": "NAME"},
+            "label": MANAGED_LABELS,
         },
-    ),
-    Row("label boot_volume_size", "21", "boot volume", _WORKER, "size", 21),
-    Row(
-        "label boot_volume_type",
-        "ssd",
-        "boot volume",
-        _WORKER,
-        "volume_type",
-        "ssd",
-    ),
-    Row(
-        "label boot_volume_availability_zone",
-        "nova",
-        "boot volume",
-        _WORKER,
-        "availability_zone",
-        "nova",
-    ),
-    Row(
-        "label docker_volume_type",
-        "ssd",
-        "container volume",
-        _WORKER,
-        "volume_type",
-        "ssd",
-    ),
-    Row(
-        "label extra_volumes", "data:2:ssd", "extra volume", _WORKER, "size", 2
-    ),
-    Row(
-        "label availability_zone",
-        "az2",
-        "server",
-        _WORKER,
-        "OS-EXT-AZ:availability_zone",
-        "az2",
-    ),
-    Row(
-        "label control_plane_availability_zones",
-        "az1,az2",
-        "server",
-        _MASTER,
-        "OS-EXT-AZ:availability_zone",
-        ["az1", "az2"],
-    ),
-    Row(
-        "label server_group_policies",
-        "soft-anti-affinity",
-        "server group",
-        "default-master",
-        "policy",
-        "soft-anti-affinity",
-    ),
-    Row(
-        "label server_group_policies",
-        "soft-anti-affinity",
-        "server group",
-        "default-master",
-        "servers",
-        3,
-    ),
-    Row(
-        "label server_group_policies",
-        "soft-anti-affinity",
-        "server group",
-        _WORKER,
-        "servers",
-        2,
-    ),
-    Row(
-        "label fixed_subnet_cidr",
-        "10.77.8.0/24",
-        "subnet",
-        "",
-        "cidr",
-        "10.77.8.0/24",
-    ),
-    Row(
-        "label master_lb_floating_ip_enabled",
-        "true",
-        "floating IP",
-        "",
-        "number",
-        1,
-    ),
-    Row(
-        "label api_server_floating_ip",
-        "ADDRESS",
-        "floating IP",
-        "",
-        "floating_ip_address",
-        "ADDRESS",
-    ),
-    Row(
-        "label api_server_floating_ip",
-        "ADDRESS",
-        "floating IP",
-        "",
-        "port_id",
-        "the load balancer's port",
-    ),
-    Row(
-        "label api_master_lb_allowed_cidrs",
-        "192.0.2.0/24",
-        "listener",
-        "",
-        "allowed_cidrs",
-        ["10.77.8.0/24", "192.0.2.0/24", "ROUTER/32"],
-    ),
-    Row(
-        "label api_server_lb_flavor",
-        "small",
-        "load balancer",
-        "",
-        "flavor_id",
-        "small",
-    ),
-    Row(
-        "label api_server_lb_availability_zone",
-        "az1",
-        "load balancer",
-        "",
-        "availability_zone",
-        "az1",
-    ),
-    Row(
-        "label octavia_provider",
-        "amphora",
-        "load balancer",
-        "",
-        "provider",
-        "amphora",
-    ),
-    Row(
-        "label octavia_lb_algorithm",
-        "LEAST_CONNECTIONS",
-        "pool",
-        "",
-        "lb_algorithm",
-        "ROUND_ROBIN",
-    ),
-    Row(
-        "label etcd_blockdevice_size",
-        "4",
-        "etcd volume",
-        _MASTER,
-        "size",
-        4,
-    ),
-    Row(
-        "label etcd_blockdevice_type",
-        "volume",
-        "attached volume",
-        _MASTER,
-        "tag",
-        [None, "containers", "etcd"],
-    ),
-    Row(
-        "label etcd_blockdevice_volume_type",
-        "ssd",
-        "etcd volume",
-        _MASTER,
-        "volume_type",
-        "ssd",
-    ),
-    Row(
-        "label etcd_blockdevice_volume_az",
-        "nova",
-        "etcd volume",
-        _MASTER,
-        "availability_zone",
-        "nova",
-    ),
-    # Objects that every cluster has.
-    Row("", "", "load balancer", "", "number", 1),
-    Row("", "", "health monitor", "", "type", "TCP"),
-    Row("", "", "listener", "", "protocol_port", 6443),
-    Row("", "", "member", "", "protocol_port", 6443),
-    Row(
-        "",
-        "",
-        "port",
-        f"{_MASTER} 0",
-        "security_groups",
-        ["CAPO's group controlplane"],
-    ),
-    Row(
-        "",
-        "",
-        "port",
-        f"{_WORKER} 0",
-        "security_groups",
-        ["CAPO's group worker"],
-    ),
-    Row(
-        "",
-        "",
-        "rule",
-        "controlplane Kubernetes API",
-        "port_range_max",
-        6443,
-    ),
-    Row(
-        "",
-        "",
-        "rule",
-        "worker Node Port Services",
-        "remote_ip_prefix",
-        ["10.77.8.0/24", None],
-    ),
-    Row("", "", "application credential", "", "unrestricted", False),
-    Row(
-        "",
-        "",
-        "application credential",
-        "",
-        "roles",
-        ["member", "reader"],
-    ),
+        {
+            "template image_id": (("boot volume", MASTER, _IMAGE),),
+            "template flavor_id": (("server", WORKER, _FLAVOR),),
+            "template master_flavor_id": (("server", MASTER, _FLAVOR),),
+            "template external_network_id": (
+                ("router", "", "external_gateway_info.network_id"),
+                ("floating IP", "", "floating_network_id"),
+            ),
+            "template dns_nameserver": (("subnet", "", "dns_nameservers"),),
+            "template docker_volume_size": (
+                ("container volume", MASTER, "size"),
+                ("container volume", WORKER, "size"),
+            ),
+            "cluster keypair": (
+                ("server", MASTER, "key_name"),
+                ("server", WORKER, "key_name"),
+            ),
+            "cluster master_count": (
+                ("server", MASTER, _NUMBER),
+                ("member", "", _NUMBER),
+            ),
+            "cluster node_count": (("server", WORKER, _NUMBER),),
+            "cluster name": (
+                (
+                    *("server", WORKER, "metadata"),
+                    {
+                        "magnum_cluster_name": "NAME",
+                        "magnum_cluster_uuid": "UUID",
+                        "magnum_template_name": "TEMPLATE",
+                    },
+                ),
+            ),
+            "label boot_volume_size": (("boot volume", WORKER, "size"),),
+            "label boot_volume_type": (
+                ("boot volume", WORKER, "volume_type"),
+            ),
+            "label boot_volume_availability_zone": (
+                ("boot volume", WORKER, "availability_zone"),
+            ),
+            "label docker_volume_type": (
+                ("container volume", WORKER, "volume_type"),
+            ),
+            "label extra_volumes": (("extra volume", WORKER, "size", 2),),
+            "label availability_zone": (("server", WORKER, _ZONE),),
+            "label control_plane_availability_zones": (
+                ("server", MASTER, _ZONE),
+            ),
+            "label server_group_policies": (
+                ("server group", "default-master", "policy"),
+                ("server group", "default-master", "servers", 3),
+                ("server group", WORKER, "servers", 2),
+            ),
+            "label fixed_subnet_cidr": (("subnet", "", "cidr"),),
+            "label master_lb_floating_ip_enabled": (
+                ("floating IP", "", _NUMBER, 1),
+            ),
+            "label api_server_floating_ip": (
+                ("floating IP", "", "floating_ip_address"),
+                ("floating IP", "", "port_id", "the load balancer's port"),
+            ),
+            "label api_master_lb_allowed_cidrs": (
+                (
+                    *("listener", "", "allowed_cidrs"),
+                    ["10.77.8.0/24", "192.0.2.0/24", "ROUTER/32"],
+                ),
+            ),
+            "label api_server_lb_flavor": (
+                ("load balancer", "", "flavor_id"),
+            ),
+            "label api_server_lb_availability_zone": (
+                ("load balancer", "", "availability_zone"),
+            ),
+            "label octavia_provider": (("load balancer", "", "provider"),),
+            "label octavia_lb_algorithm": (
+                ("pool", "", "lb_algorithm", "ROUND_ROBIN"),
+            ),
+            "label etcd_blockdevice_size": (("etcd volume", MASTER, "size"),),
+            "label etcd_blockdevice_type": (
+                (
+                    *("attached volume", MASTER, "tag"),
+                    [None, "containers", "etcd"],
+                ),
+            ),
+            "label etcd_blockdevice_volume_type": (
+                ("etcd volume", MASTER, "volume_type"),
+            ),
+            "label etcd_blockdevice_volume_az": (
+                ("etcd volume", MASTER, "availability_zone"),
+            ),
+            # Objects that every cluster has.
+            "": (
+                ("load balancer", "", _NUMBER, 1),
+                ("health monitor", "", "type", "TCP"),
+                ("listener", "", "protocol_port", 6443),
+                ("member", "", "protocol_port", 6443),
+                (
+                    *("port", f"{MASTER} 0", "security_groups"),
+                    ["CAPO's group controlplane"],
+                ),
+                (
+                    *("port", f"{WORKER} 0", "security_groups"),
+                    ["CAPO's group worker"],
+                ),
+                (
+                    *("rule", "controlplane Kubernetes API"),
+                    *("port_range_max", 6443),
+                ),
+                (
+                    *("rule", "worker Node Port Services"),
+                    *("remote_ip_prefix", ["10.77.8.0/24", None]),
+                ),
+                ("application credential", "", "unrestricted", False),
+                ("application credential", "", "roles", ["member", "reader"]),
+            ),
+        },
+    )
 )
 
 #: Settings of the cluster in a network of the user, and of its second group.
@@ -396,202 +249,86 @@ OWN_GROUP_LABELS = {
     "extra_network_port_security": "false",
     "extra_security_groups": "default",
 }
-OWN = (
-    Row(
-        "template image_id",
-        "ubuntu-v1.35.1",
-        "server",
-        _WORKER,
-        "image.id",
-        "ubuntu-v1.35.1",
-    ),
-    Row(
-        "template apiserver_port",
-        "8443",
-        "listener",
-        "",
-        "protocol_port",
-        8443,
-    ),
-    Row(
-        "template apiserver_port", "8443", "member", "", "protocol_port", 8443
-    ),
-    Row(
-        "template apiserver_port",
-        "8443",
-        "rule",
-        "controlplane Kubernetes API, apiserver_port",
-        "port_range_max",
-        8443,
-    ),
-    Row(
-        "template fixed_network",
-        "NETWORK",
-        "port",
-        f"{_WORKER} 0",
-        "network_id",
-        "NETWORK",
-    ),
-    Row("template fixed_network", "NETWORK", "network", "", "number", 0),
-    Row("template fixed_network", "NETWORK", "router", "", "number", 0),
-    Row(
-        "template fixed_subnet",
-        "SUBNET",
-        "port",
-        f"{_WORKER} 0",
-        "subnets",
-        ["SUBNET"],
-    ),
-    Row(
-        "template fixed_subnet",
-        "SUBNET",
-        "load balancer",
-        "",
-        "vip_subnet_id",
-        "SUBNET",
-    ),
-    Row(
-        "cluster floating_ip_enabled", "false", "floating IP", "", "number", 0
-    ),
-    Row(
-        "cluster docker_volume_size",
-        "4",
-        "container volume",
-        _WORKER,
-        "size",
-        4,
-    ),
-    Row(
-        "label api_server_fixed_ip",
-        _OWN_VIP,
-        "load balancer",
-        "",
-        "vip_address",
-        _OWN_VIP,
-    ),
-    Row(
-        "label octavia_provider", "ovn", "load balancer", "", "provider", "ovn"
-    ),
-    Row(
-        "label octavia_provider",
-        "ovn",
-        "pool",
-        "",
-        "lb_algorithm",
-        "SOURCE_IP_PORT",
-    ),
-    Row(
-        "label octavia_provider",
-        "ovn",
-        "rule",
-        "worker",
-        "remote_ip_prefix",
-        "0.0.0.0/0",
-    ),
-    Row(
-        "label etcd_blockdevice_type",
-        "local",
-        "etcd volume",
-        _MASTER,
-        "number",
-        0,
-    ),
-    Row(
-        "label extra_network_names",
-        "EXTRA",
-        "port",
-        f"{_WORKER} 1",
-        "network_id",
-        "EXTRA",
-    ),
-    Row(
-        "label extra_network_names",
-        "EXTRA",
-        "port",
-        f"{_WORKER} 1",
-        "security_groups",
-        ["CAPO's group worker"],
-    ),
-    Row(
-        "label extra_network_names",
-        "EXTRA",
-        "port",
-        f"{_MASTER} 1",
-        "number",
-        0,
-    ),
-    Row(
-        "nodegroup image_id",
-        "ubuntu-v1.35.1",
-        "boot volume",
-        EXTRA,
-        "volume_image_metadata.image_id",
-        "ubuntu-v1.35.1",
-    ),
-    Row(
-        "nodegroup flavor_id",
-        "m1.control",
-        "server",
-        EXTRA,
-        "flavor.original_name",
-        "m1.control",
-    ),
-    Row(
-        "nodegroup docker_volume_size",
-        "5",
-        "container volume",
-        EXTRA,
-        "size",
-        5,
-    ),
-    Row("nodegroup node_count", "1", "server", EXTRA, "number", 1),
-    Row(
-        "nodegroup label availability_zone",
-        "az1",
-        "server",
-        EXTRA,
-        "OS-EXT-AZ:availability_zone",
-        "az1",
-    ),
-    Row(
-        "nodegroup label boot_volume_size",
-        "22",
-        "boot volume",
-        EXTRA,
-        "size",
-        22,
-    ),
-    Row(
-        "nodegroup label server_group_policies",
-        "soft-affinity",
-        "server group",
-        EXTRA,
-        "policy",
-        "soft-affinity",
-    ),
-    Row(
-        "nodegroup label extra_security_groups",
-        "default",
-        "port",
-        f"{EXTRA} 0",
-        "security_groups",
-        ["CAPO's group worker", "default"],
-    ),
-    Row(
-        "nodegroup label extra_network_port_security",
-        "false",
-        "port",
-        f"{EXTRA} 1",
-        "port_security_enabled",
-        False,
-    ),
+OWN = tuple(
+    rows(
+        {
+            "template": OWN_TEMPLATE,
+            "cluster": OWN_CLUSTER,
+            "label": OWN_LABELS,
+            "nodegroup": OWN_GROUP,
+            "nodegroup label": OWN_GROUP_LABELS,
+        },
+        {
+            "template image_id": (("server", WORKER, "image.id"),),
+            "template apiserver_port": (
+                ("listener", "", "protocol_port"),
+                ("member", "", "protocol_port"),
+                (
+                    *("rule", "controlplane Kubernetes API, apiserver_port"),
+                    "port_range_max",
+                ),
+            ),
+            "template fixed_network": (
+                ("port", f"{WORKER} 0", "network_id"),
+                ("network", "", _NUMBER, 0),
+                ("router", "", _NUMBER, 0),
+            ),
+            "template fixed_subnet": (
+                ("port", f"{WORKER} 0", "subnets", ["SUBNET"]),
+                ("load balancer", "", "vip_subnet_id"),
+            ),
+            "cluster floating_ip_enabled": (("floating IP", "", _NUMBER, 0),),
+            "cluster docker_volume_size": (
+                ("container volume", WORKER, "size"),
+            ),
+            "label api_server_fixed_ip": (
+                ("load balancer", "", "vip_address"),
+            ),
+            "label octavia_provider": (
+                ("load balancer", "", "provider"),
+                ("pool", "", "lb_algorithm", "SOURCE_IP_PORT"),
+                ("rule", "worker", "remote_ip_prefix", "0.0.0.0/0"),
+            ),
+            "label etcd_blockdevice_type": (
+                ("etcd volume", MASTER, _NUMBER, 0),
+            ),
+            "label extra_network_names": (
+                ("port", f"{WORKER} 1", "network_id"),
+                (
+                    *("port", f"{WORKER} 1", "security_groups"),
+                    ["CAPO's group worker"],
+                ),
+                ("port", f"{MASTER} 1", _NUMBER, 0),
+            ),
+            "nodegroup image_id": (("boot volume", EXTRA, _IMAGE),),
+            "nodegroup flavor_id": (("server", EXTRA, _FLAVOR),),
+            "nodegroup docker_volume_size": (
+                ("container volume", EXTRA, "size"),
+            ),
+            "nodegroup node_count": (("server", EXTRA, _NUMBER),),
+            "nodegroup label availability_zone": (("server", EXTRA, _ZONE),),
+            "nodegroup label boot_volume_size": (
+                ("boot volume", EXTRA, "size"),
+            ),
+            "nodegroup label server_group_policies": (
+                ("server group", EXTRA, "policy"),
+            ),
+            "nodegroup label extra_security_groups": (
+                (
+                    *("port", f"{EXTRA} 0", "security_groups"),
+                    ["CAPO's group worker", "default"],
+                ),
+            ),
+            "nodegroup label extra_network_port_security": (
+                ("port", f"{EXTRA} 1", "port_security_enabled", False),
+            ),
+        },
+    )
 )
 #: After the deletion.
-MANAGED_DELETED = (
-    Row("label volumes_policy", "", "volume of a claim", "", "number", 1),
+_POLICY = "label volumes_policy"
+_CLAIM = ("volume of a claim", "", _NUMBER)
+MANAGED_DELETED = tuple(
+    rows({"label": {"volumes_policy": ""}}, {_POLICY: ((*_CLAIM, 1),)})
 )
-OWN_DELETED = (
-    Row(
-        "label volumes_policy", "delete", "volume of a claim", "", "number", 0
-    ),
-)
+OWN_DELETED = tuple(rows({"label": OWN_LABELS}, {_POLICY: ((*_CLAIM, 0),)}))

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional.cloud import cluster_rows
+from magnum_capi_helm.tests.functional.cloud import settings
 
-Row = cluster_rows.Row
-
-_MASTER = "control-plane"
-_WORKER = "default-worker"
-_RULE = """\
+_METRICS = "192.0.2.0/24"
+_RULE = f"""\
 clusterNetworking:
   workerNodesSecurityGroupRules:
     - name: metrics
@@ -21,7 +19,7 @@ clusterNetworking:
       protocol: tcp
       portRangeMin: 9100
       portRangeMax: 9100
-      remoteIPPrefix: 192.0.2.0/24
+      remoteIPPrefix: {_METRICS}
 """
 CAPI_HELM = {
     "api_load_balancer": "requested",
@@ -33,72 +31,45 @@ CINDER = {
     "default_boot_volume_type": "ssd",
     "default_docker_volume_type": "ssd",
 }
-ROWS = (
-    Row(
-        "option api_load_balancer",
-        "requested",
-        "load balancer",
-        "",
-        "number",
-        0,
-    ),
-    Row(
-        "option api_load_balancer",
-        "requested",
-        "floating IP",
-        "",
-        "port_id",
-        "a control plane machine's port",
-    ),
-    Row(
-        "option server_metadata",
-        "cost_center:42",
-        "server",
-        _MASTER,
-        "metadata.cost_center",
-        "42",
-    ),
-    Row(
-        "option app_cred_roles",
-        "member",
-        "application credential",
-        "",
-        "roles",
-        # Keystone adds the role that another one implies.
-        ["member", "reader"],
-    ),
-    Row(
-        "option values_files",
-        "clusterNetworking.workerNodesSecurityGroupRules",
-        "rule",
-        "worker Metrics",
-        "remote_ip_prefix",
-        "192.0.2.0/24",
-    ),
-    Row(
-        "option [cinder] default_boot_volume_size",
-        "23",
-        "boot volume",
-        _WORKER,
-        "size",
-        23,
-    ),
-    Row(
-        "option [cinder] default_boot_volume_type",
-        "ssd",
-        "boot volume",
-        _WORKER,
-        "volume_type",
-        "ssd",
-    ),
-    Row(
-        "option [cinder] default_docker_volume_type",
-        "ssd",
-        "container volume",
-        _WORKER,
-        "volume_type",
-        "ssd",
-    ),
+ROWS = tuple(
+    settings.rows(
+        {
+            "option": {
+                **CAPI_HELM,
+                "values_files": "clusterNetworking."
+                "workerNodesSecurityGroupRules",
+            },
+            "option [cinder]": CINDER,
+        },
+        {
+            "option api_load_balancer": (
+                ("load balancer", "", "number", 0),
+                (
+                    *("floating IP", "", "port_id"),
+                    "a control plane machine's port",
+                ),
+            ),
+            "option server_metadata": (
+                ("server", settings.MASTER, "metadata.cost_center", "42"),
+            ),
+            # Keystone adds the role that another one implies.
+            "option app_cred_roles": (
+                ("application credential", "", "roles", ["member", "reader"]),
+            ),
+            "option values_files": (
+                ("rule", "worker Metrics", "remote_ip_prefix", _METRICS),
+            ),
+            "option [cinder] default_boot_volume_size": (
+                ("boot volume", settings.WORKER, "size"),
+            ),
+            "option [cinder] default_boot_volume_type": (
+                ("boot volume", settings.WORKER, "volume_type"),
+            ),
+            "option [cinder] default_docker_volume_type": (
+                ("container volume", settings.WORKER, "volume_type"),
+            ),
+        },
+    )
 )
 
 

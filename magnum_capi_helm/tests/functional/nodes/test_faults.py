@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import contextlib
-import json
 from typing import Any
 
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional.cloud import fault_case
 from magnum_capi_helm.tests.functional.nodes import base
@@ -21,13 +18,8 @@ from magnum_capi_helm.tests.functional.nodes import inside
 _PRESSURE = 60
 #: Seconds that a server may run without a node, and the reason then.
 _TO_JOIN = 300
-#: Seconds in which a control plane may come back.
-_TO_RECOVER = 60
 _UNSEEN = "Cluster API sees no node of it: .* or the pods' network"
-_SYSTEM = "openstack-system"
-_CCM = "openstack-cloud-controller-manager"
 _ABSENT = {"template": "image: lab/flannel:absent"}
-_BAD = "[Global]\nauth-url=http://127.0.0.1:9/v3\n"
 #: It overrides the machine's own drop-in.
 _FULL = """
 set -e
@@ -139,110 +131,3 @@ class DiskTest(fault_case.WatchCase, base.NodesCase):
             if each["type"] == kind and each["status"] == "True":
                 return str(each["message"])
         return ""
-
-
-class CloudConfigTest(fault_case.WatchCase, base.NodesCase):
-    """The cloud controller manager can't log in; a new node waits."""
-
-    def test_a_cloud_controller_manager_that_ends_is_named(self) -> None:
-        self.make(node_count=1)
-        secret = ("secret", "cloud-config", f"--namespace={_SYSTEM}")
-        before = self.get(*secret)["data"]
-        self._set_secret(secret, {"stringData": {"cloud.conf": _BAD}})
-        self.ask(2)
-        self.until(self._new_server_runs, base.PATIENCE)
-        watch = self.watch(
-            "the cloud controller manager has a wrong cloud.conf",
-            self._refused_cloud,
-            _UNSEEN,
-            silent=_TO_JOIN,
-        )
-        self.until_named(watch, seconds=base.PATIENCE)
-        self._set_secret(secret, {"data": before})
-        self.finish(watch)
-        done = self.until_status(
-            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED"), base.PATIENCE
-        )
-        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
-
-    def _set_secret(
-        self, secret: tuple[str, ...], change: dict[str, Any]
-    ) -> None:
-        """Change a Secret of the cluster, and restart who has read it."""
-        # It is too long for an argument.
-        self.kubectl(
-            *("patch", *secret, "--type=merge", "--patch-file=/dev/stdin"),
-            given=json.dumps(change),
-        )
-        self.kubectl(
-            "delete", "pods", f"--namespace={_SYSTEM}", "--all", "--wait=false"
-        )
-
-    def _new_server_runs(self) -> bool:
-        """Return whether a server runs whose machine has no node."""
-        return any(
-            conditions.infrastructure_since(each)
-            and not view.status_of(each).get("nodeRef")
-            for each in self.machines().values()
-        )
-
-    def _refused_cloud(self) -> str:
-        """Return the last words of a cloud controller manager that ends."""
-        # A container that ends has no log for a moment.
-        with contextlib.suppress(AssertionError):
-            for pod in self.get("pods", f"--namespace={_SYSTEM}"):
-                name = view.name_of(pod)
-                if name.startswith(_CCM):
-                    log = self.kubectl(
-                        "logs", name, f"--namespace={_SYSTEM}", "--tail=3"
-                    )
-                    for line in log.splitlines():
-                        if line.startswith("F"):
-                            return line.partition("] ")[2]
-        return ""
-
-
-class QuorumTest(fault_case.WatchCase, base.NodesCase):
-    """A control plane of three loses two servers."""
-
-    def test_a_lost_quorum_is_named(self) -> None:
-        self.make(master_count=3, node_count=1)
-        lost = list(self.machines("control-plane").values())[:2]
-        for each in lost:
-            self.stop_server(each)
-        watch = self.watch(
-            "etcd has lost its quorum: 2 of 3 servers are stopped",
-            self._condition(),
-            "",
-            where=fault_case.CONTROL_PLANE,
-            silent=_TO_RECOVER,
-            entry="^UNHEALTHY: .*(api|controlplane): ",
-        )
-        self.until_named(watch, seconds=240)
-        for each in lost:
-            self.start_server(each)
-        self.until_over(watch, seconds=300)
-        self.keep(watch)
-        self.until_health(self.uuid, "HEALTHY")
-        self.assertEqual(
-            {view.name_of(each) for each in lost},
-            {view.name_of(each) for each in lost}
-            & {
-                view.name_of(each)
-                for each in self.machines("control-plane").values()
-            },
-            "a member was replaced",
-        )
-
-    def _condition(self) -> Callable[[], str]:
-        """Give the control plane's own words about etcd."""
-
-        def said() -> str:
-            for each in self.plane.list(kinds.CONTROL_PLANE, self.namespace):
-                if view.name_of(each).startswith(self.release):
-                    found = conditions.merged(each)["EtcdClusterHealthy"]
-                    if found.status != "True":
-                        return found.message or found.reason
-            return ""
-
-        return said

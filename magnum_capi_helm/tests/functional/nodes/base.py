@@ -19,6 +19,7 @@ from typing import Any
 
 import fixtures
 import requests
+import yaml
 
 from lab.demo import workload
 from lab.nodes import machine as machines
@@ -145,6 +146,29 @@ class NodesCase(test_resize.ResizeCase):
             60,
             status,
         )
+
+    def endpoint(self) -> tuple[str, int]:
+        """Return host and port of the Kubernetes API."""
+        _, _, server = self.row()["api_address"].rpartition("/")
+        host, _, port = server.partition(":")
+        return host, int(port)
+
+    def api(self) -> inside.Api:
+        """Return the Kubernetes API for clients without kubectl."""
+        return inside.Api(
+            self.row()["api_address"],
+            self.magnum.authority(self.uuid),
+            self.kubeconfig.parent,
+        )
+
+    def profile(self, values: dict[str, Any]) -> str:
+        """Write a profile of the operator's; return its name."""
+        name = self.unique("nodes")
+        file = programs.LAB / "profiles" / f"{name}.yaml"
+        file.parent.mkdir(exist_ok=True)
+        self.addCleanup(file.unlink)
+        file.write_text(yaml.safe_dump(values))
+        return name
 
     # In the cluster
 

@@ -132,14 +132,6 @@ class ApiTest(base.NodesCase):
             )
         )
 
-    def api(self) -> inside.Api:
-        """Return the API of the cluster."""
-        return inside.Api(
-            self.row()["api_address"],
-            self.magnum.authority(self.uuid),
-            self.kubeconfig.parent,
-        )
-
     # Admission
 
     def pods_are_admitted_as_labels_say(self) -> None:
@@ -264,9 +256,7 @@ class ApiTest(base.NodesCase):
         Also not the nodes' own addresses, which both networks have. The lab
         enforces no security groups.
         """
-        _, _, server = self.row()["api_address"].rpartition("/")
-        host, _, port = server.partition(":")
-        api = host, int(port)
+        api = self.endpoint()
         [worker] = self.machines().values()
         own = inside.machine_of(self.node_of(worker))
         kubelet = self.address_of(self.node), 10250
@@ -348,7 +338,5 @@ class ApiTest(base.NodesCase):
 
     def served(self) -> x509.Certificate:
         """Return the certificate that the API shows."""
-        _, _, server = self.row()["api_address"].rpartition("/")
-        host, _, port = server.partition(":")
-        pem = ssl.get_server_certificate((host, int(port)))
+        pem = ssl.get_server_certificate(self.endpoint())
         return x509.load_pem_x509_certificate(pem.encode())

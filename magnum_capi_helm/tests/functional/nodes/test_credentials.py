@@ -13,13 +13,11 @@ import contextlib
 import pathlib
 import time
 from typing import Any
-import uuid
 
 import fixtures
 from keystoneauth1 import exceptions as ka_exceptions
 from keystoneauth1.identity import v3
 import requests
-import yaml
 
 from lab.demo import workload
 from lab.nodes import mode
@@ -29,7 +27,6 @@ from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import project
 from magnum_capi_helm.tests.functional.nodes import base
-from magnum_capi_helm.tests.functional.nodes import inside
 from magnum_capi_helm.tests.functional.nodes import issuer
 
 _CLIENT = "kubernetes"
@@ -74,8 +71,9 @@ class CredentialsTest(base.NodesCase):
 
     def template(self, **fields: Any) -> str:
         """The UUID of a new template, whose machines trust the issuer."""
+        trusted = {"trustedCAs": {"issuer": self.issuer.authority}}
         labels = {
-            "capi_helm_values_profiles": self.profile(),
+            "capi_helm_values_profiles": self.profile(trusted),
             "keystone_auth_enabled": "true",
             "oidc_issuer_url": self.issuer.url,
             "oidc_client_id": _CLIENT,
@@ -84,24 +82,6 @@ class CredentialsTest(base.NodesCase):
             "volumes_policy": "delete",
         }
         return super().template(**{"labels": labels, **fields})
-
-    def profile(self) -> str:
-        """Write the operator's profile with the CA; return its name."""
-        name = f"issuer-{uuid.uuid4().hex[:6]}"
-        file = programs.LAB / "profiles" / f"{name}.yaml"
-        file.parent.mkdir(exist_ok=True)
-        self.addCleanup(file.unlink)
-        values = {"trustedCAs": {"issuer": self.issuer.authority}}
-        file.write_text(yaml.safe_dump(values))
-        return name
-
-    def api(self) -> inside.Api:
-        """Return the API of the cluster."""
-        return inside.Api(
-            self.row()["api_address"],
-            self.magnum.authority(self.uuid),
-            self.kubeconfig.parent,
-        )
 
     # OpenID Connect
 

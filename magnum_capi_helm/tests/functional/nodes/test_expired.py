@@ -11,9 +11,6 @@ import contextlib
 import json
 import os
 from typing import Any
-import uuid
-
-import yaml
 
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.nodes import base
@@ -58,19 +55,10 @@ class ExpiredTest(base.NodesCase):
 
     def template(self, **fields: Any) -> str:
         """The UUID of a new template, whose kubeadm signs for minutes."""
-        labels = {"capi_helm_values_profiles": self.profile()}
-        return super().template(**{"labels": labels, **fields})
-
-    def profile(self) -> str:
-        """Write the operator's profile; return its name."""
-        name = f"minutes-{uuid.uuid4().hex[:6]}"
-        file = programs.LAB / "profiles" / f"{name}.yaml"
-        file.parent.mkdir(exist_ok=True)
-        self.addCleanup(file.unlink)
         commands = {"preKubeadmCommands": [_SIGN_FOR_MINUTES]}
         values = {"controlPlane": {"kubeadmConfigSpec": commands}}
-        file.write_text(yaml.safe_dump(values))
-        return name
+        labels = {"capi_helm_values_profiles": self.profile(values)}
+        return super().template(**{"labels": labels, **fields})
 
     def expired(self) -> bool:
         """Return whether kubectl refuses the API server as expired."""

@@ -32,8 +32,7 @@ class IsolatedTest(base.NodesCase):
 
     def test_a_cluster_without_a_route_to_its_network(self) -> None:
         self.make(node_count=1)
-        _, _, server = self.row()["api_address"].rpartition("/")
-        address, _, port = server.partition(":")
+        address, port = self.endpoint()
         self.record(
             "a cluster with one worker is complete, with all addons; its API "
             f"has {address}"
@@ -54,7 +53,7 @@ class IsolatedTest(base.NodesCase):
         self.assertEqual(
             ["answers", "closed"],
             [
-                inside.connects(each, address, int(port))
+                inside.connects(each, address, port)
                 for each in (worker, foreign)
             ],
         )

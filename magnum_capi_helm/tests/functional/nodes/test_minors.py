@@ -19,7 +19,6 @@ from lab.nodes import system
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional.nodes import base
-from magnum_capi_helm.tests.functional.nodes import inside
 from magnum_capi_helm.tests.functional.nodes import skew
 from magnum_capi_helm.tests.functional.nodes import test_upgrade
 
@@ -116,9 +115,7 @@ class MinorsTest(base.NodesCase):
 
     def begin_to_look(self) -> None:
         """Look for the first time, as a client with a certificate."""
-        authority = self.magnum.authority(self.uuid)
-        folder = self.kubeconfig.parent
-        self.api = inside.Api(self.row()["api_address"], authority, folder)
+        self.seen_api = self.api()
         self.looker = self.new_client("looker")
         self.looked = time.monotonic()
         self.is_over()
@@ -143,7 +140,7 @@ class MinorsTest(base.NodesCase):
         """Return the nodes by name; none: the API does not answer."""
         path = "/api/v1/nodes"
         try:
-            answer = self.api.call(path, certificate=self.looker)
+            answer = self.seen_api.call(path, certificate=self.looker)
             answer.raise_for_status()
         except requests.RequestException as error:
             self.record(f"no look at nodes: {error}")

@@ -91,8 +91,7 @@ class RotationTest(base.NodesCase):
         """The old CA signs no client, and no machine trusts it."""
         new = self.magnum.authority(self.uuid)
         self.assertNotEqual(old.with_suffix(".ca").read_bytes(), new)
-        folder = self.kubeconfig.parent
-        api = inside.Api(self.row()["api_address"], new, folder)
+        api = self.api()
         answer = api.call("/api/v1/nodes", certificate=old)
         self.assertEqual(requests.codes.unauthorized, answer.status_code)
         answer = api.call("/api/v1/nodes", certificate=self.new_client("new"))

@@ -2,6 +2,7 @@
 
 import collections
 import shutil
+from typing import Any
 
 import fixtures
 from oslotest import base
@@ -29,7 +30,7 @@ class TrapsCase(base.BaseTestCase):
 class TrapsTest(TrapsCase):
     """Values that do something else than they seem to."""
 
-    def test_unknown_cni_is_no_cni(self) -> None:
+    def test_an_unknown_cni_is_no_cni(self) -> None:
         self.values["addons"] = {"cni": {"type": "flannel"}}
         releases = rendering.render(self.values).names("HelmRelease")
         self.assertEqual(set(), {n for n in releases if "-cni-" in n})
@@ -45,19 +46,17 @@ class TrapsTest(TrapsCase):
         spec = objects.get("MachineDeployment", name)["spec"]
         rolling = spec["strategy"]["rollingUpdate"]
         self.assertEqual(1, rolling["maxUnavailable"])
-
-    def test_the_defaults_can_say_false(self) -> None:
+        # The defaults can.
         self.values["nodeGroupDefaults"] = {"healthCheck": {"enabled": False}}
+        del self.group["healthCheck"]
         objects = rendering.render(self.values)
         checks = objects.names("MachineHealthCheck")
         self.assertEqual({"rel-control-plane"}, checks)
 
-    def test_group_names(self) -> None:
+    def test_names_of_groups_are_refused_or_collide(self) -> None:
         for name in ("ab", "1st", "Big", "under_score", "end-"):
             self.group["name"] = name
             self.assert_refused(f'node group name "{name}"')
-
-    def test_group_called_control_plane_collides(self) -> None:
         self.group["name"] = "control-plane"
         rows = rendering.render(self.values).inventory()
         row = ("MachineHealthCheck", "rel-control-plane")
@@ -72,8 +71,7 @@ class TrapsTest(TrapsCase):
         for kind in rendering.HASHED:
             found = [n for n in objects.names(kind) if n.startswith(cut)]
             self.assertEqual([72], [len(name) for name in found])
-
-    def test_no_dash_at_the_end_of_a_cut_name(self) -> None:
+        # A dash at the end is cut, too.
         release = "r" * 53
         self.group["name"] = "workers1-x"
         objects = rendering.render(self.values, release)
@@ -136,13 +134,11 @@ class TrapsTest(TrapsCase):
         )
         self.assertNotIn("rootVolume", template["spec"]["template"]["spec"])
 
-    def test_autoscaling_wants_numbers(self) -> None:
+    def test_any_text_switches_autoscaling_on(self) -> None:
         self.group.update(autoscale=True, machineCountMin="1")
         self.assert_refused("autoscale needs machineCountMin as a number")
         self.group.update(machineCountMin=3, machineCountMax=2)
         self.assert_refused("machineCountMax is below machineCountMin")
-
-    def test_any_text_switches_autoscaling_on(self) -> None:
         self.group.update(
             autoscale="false", machineCountMin=1, machineCountMax=2
         )
@@ -150,25 +146,11 @@ class TrapsTest(TrapsCase):
         deployment = objects.get("MachineDeployment", "rel-default-worker")
         self.assertNotIn("replicas", deployment["spec"])
 
-    def test_own_metadata_of_two_groups(self) -> None:
-        # The public chart mixes these up; this one need not.
-        for group in self.values["nodeGroups"]:
-            group["machineMetadata"] = {"group": group["name"]}
-        objects = rendering.render(self.values)
-        for group in self.values["nodeGroups"]:
-            template = objects.get(
-                "OpenStackMachineTemplate", f"rel-{group['name']}-<hash>"
-            )
-            self.assertEqual(
-                [{"key": "group", "value": group["name"]}],
-                template["spec"]["template"]["spec"]["serverMetadata"],
-            )
-
 
 class RefusalTest(TrapsCase):
     """Values that helm never turns into objects."""
 
-    def test_what_is_needed(self) -> None:
+    def test_each_needed_value_is_asked_for(self) -> None:
         for key, text in (
             ("kubernetesVersion", "kubernetesVersion is needed"),
             ("machineImageId", "machineImageId is needed"),
@@ -179,30 +161,28 @@ class RefusalTest(TrapsCase):
             self.assert_refused(text)
             self.values[key] = kept
 
-    def test_two_ingress_controllers(self) -> None:
-        ingress = {"enabled": True, "nginx": {"enabled": True}}
-        self.values["addons"] = {"ingress": ingress}
-        self.assert_refused("nginx and traefik are both enabled")
-
-    def test_manila_without_a_driver(self) -> None:
-        openstack = {"csiManila": {"enabled": True}}
-        self.values["addons"] = {"openstack": openstack}
-        self.assert_refused("are needed without csi.cephfs")
-
-    def test_encryption_without_its_key(self) -> None:
-        self.values["etcd"] = {"encryption": {"enabled": True}}
-        self.assert_refused("needs the Secret rel-etcd-key")
-
-    def test_rules_for_the_control_plane(self) -> None:
-        rules = [{"name": "x"}]
-        self.values["clusterNetworking"] = {
-            "controlPlaneNodesSecurityGroupRules": rules
+    def test_values_that_do_not_go_together_are_refused(self) -> None:
+        on = {"enabled": True}
+        rows: dict[str, dict[str, Any]] = {
+            "nginx and traefik are both enabled": {
+                "addons": {"ingress": {**on, "nginx": on}}
+            },
+            "are needed without csi.cephfs": {
+                "addons": {"openstack": {"csiManila": on}}
+            },
+            "needs the Secret rel-etcd-key": {"etcd": {"encryption": on}},
+            "controlPlaneNodesSecurityGroupRules": {
+                "clusterNetworking": {
+                    "controlPlaneNodesSecurityGroupRules": [{"name": "x"}]
+                }
+            },
+            "oidc.clientId is needed": {
+                "oidc": {"issuerUrl": "https://issuer.example.org"}
+            },
         }
-        self.assert_refused("controlPlaneNodesSecurityGroupRules")
-
-    def test_oidc_without_a_client(self) -> None:
-        self.values["oidc"] = {"issuerUrl": "https://issuer.example.org"}
-        self.assert_refused("oidc.clientId is needed")
+        for text, values in rows.items():
+            self.values = {**rendering.load_values("plain"), **values}
+            self.assert_refused(text)
 
 
 class MisspeltRulesTest(base.BaseTestCase):

@@ -62,11 +62,7 @@ def _schema(fields: Any) -> schema.Schema:
 
 def rendered() -> Iterator[rendering.Object]:
     """Objects of charts, of each kind that the driver converts."""
-    manifests = [
-        rendering.render(rendering.load_values(name))
-        for name in rendering.value_files()
-    ]
-    manifests += test_templates.rendered().values()
+    manifests = test_templates.rendered().values()
     for each in (item for manifest in manifests for item in manifest):
         api = conversion.api_of(each)
         if conversion.converts(api, conversion.NEW):

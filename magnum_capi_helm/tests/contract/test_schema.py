@@ -1,49 +1,46 @@
 """The checker notices what an API server would refuse or drop."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from oslotest import base
 
 from magnum_capi_helm.tests.contract import schema
 
-CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}}
-
-
-class CheckTest(base.BaseTestCase):
-    def assert_problems(
-        self, expected: list[str], rule: schema.Schema, value: Any
-    ) -> None:
-        self.assertEqual(expected, schema.check(rule, value))
-
-    def test_unknown_field(self) -> None:
-        problem = ".b: unknown, would be dropped"
-        self.assert_problems([problem], CLOSED, {"a": "x", "b": 1})
-
-    def test_unknown_field_where_all_are_kept(self) -> None:
-        rule = {**CLOSED, "x-kubernetes-preserve-unknown-fields": True}
-        self.assert_problems([], rule, {"a": "x", "b": 1})
-
-    def test_map(self) -> None:
-        rule = {"type": "object", "additionalProperties": {"type": "string"}}
-        self.assert_problems([], rule, {"a": "x"})
-        problem = ".a: 1 is not of type string"
-        self.assert_problems([problem], rule, {"a": 1})
-
-    def test_embedded_resource(self) -> None:
-        rule = {**CLOSED, "x-kubernetes-embedded-resource": True}
-        value = {"apiVersion": "v1", "kind": "K", "metadata": {"name": "n"}}
-        self.assert_problems([], rule, value)
-
-    def test_missing_field(self) -> None:
-        rule = {**CLOSED, "required": ["a"]}
-        self.assert_problems([".a: missing"], rule, {})
-
-    def test_missing_field_with_default(self) -> None:
-        properties = {"a": {"type": "string", "default": "x"}}
-        rule = {"type": "object", "properties": properties, "required": ["a"]}
-        self.assert_problems([], rule, {})
-
-    def test_type(self) -> None:
+_STRING = {"type": "string"}
+_CLOSED = {"type": "object", "properties": {"a": _STRING}}
+_MAP = {"type": "object", "additionalProperties": _STRING}
+_EITHER = {"x-kubernetes-int-or-string": True}
+_KEPT = {"x-kubernetes-preserve-unknown-fields": True}
+_EMBEDDED = {**_CLOSED, "x-kubernetes-embedded-resource": True}
+_RESOURCE = {"apiVersion": "v1", "kind": "K", "metadata": {"name": "n"}}
+_DEEP = {
+    "type": "object",
+    "properties": {"a": {"type": "array", "items": _CLOSED}},
+}
+_DEFAULT = {
+    "type": "object",
+    "properties": {"a": {**_STRING, "default": "x"}},
+    "required": ["a"],
+}
+#: Schema, value, and what is wrong with it.
+ROWS: tuple[tuple[schema.Schema, Any, str], ...] = (
+    (_CLOSED, {"a": "x", "b": 1}, ".b: unknown, would be dropped"),
+    ({**_CLOSED, **_KEPT}, {"a": "x", "b": 1}, ""),
+    (_MAP, {"a": "x"}, ""),
+    (_MAP, {"a": 1}, ".a: 1 is not of type string"),
+    (_EMBEDDED, _RESOURCE, ""),
+    ({**_CLOSED, "required": ["a"]}, {}, ".a: missing"),
+    (_DEFAULT, {}, ""),
+    (_EITHER, 1, ""),
+    (_EITHER, "100%", ""),
+    (_EITHER, True, ": True is not of type integer or string"),
+    (_STRING, None, ": null"),
+    ({**_STRING, "nullable": True}, None, ""),
+    (_DEEP, {"a": [{}, {"a": 1}]}, ".a[1].a: 1 is not of type string"),
+    *(
+        ({"type": kind}, value, f": {value!r} is not of type {kind}")
         for kind, value in (
             ("integer", True),
             ("integer", 1.5),
@@ -51,22 +48,10 @@ class CheckTest(base.BaseTestCase):
             ("string", 1),
             ("array", {}),
             ("object", []),
-        ):
-            problem = f": {value!r} is not of type {kind}"
-            self.assert_problems([problem], {"type": kind}, value)
-
-    def test_int_or_string(self) -> None:
-        rule = {"x-kubernetes-int-or-string": True}
-        self.assert_problems([], rule, 1)
-        self.assert_problems([], rule, "100%")
-        problem = ": True is not of type integer or string"
-        self.assert_problems([problem], rule, True)
-
-    def test_null(self) -> None:
-        self.assert_problems([": null"], {"type": "string"}, None)
-        self.assert_problems([], {"type": "string", "nullable": True}, None)
-
-    def test_limits(self) -> None:
+        )
+    ),
+    *(
+        ({name: limit, **_KEPT}, value, f": {value!r} breaks {name} {limit!r}")
         for name, limit, value in (
             ("enum", ["a"], "b"),
             ("pattern", "^a$", "ab"),
@@ -78,16 +63,14 @@ class CheckTest(base.BaseTestCase):
             ("minItems", 1, []),
             ("maxProperties", 0, {"a": 1}),
             ("minProperties", 1, {}),
-        ):
-            rule = {name: limit, "x-kubernetes-preserve-unknown-fields": True}
-            problem = f": {value!r} breaks {name} {limit!r}"
-            self.assert_problems([problem], rule, value)
+        )
+    ),
+)
 
-    def test_path(self) -> None:
-        rule = {
-            "type": "object",
-            "properties": {"a": {"type": "array", "items": CLOSED}},
-        }
-        value = {"a": [{}, {"a": 1}]}
-        problem = ".a[1].a: 1 is not of type string"
-        self.assert_problems([problem], rule, value)
+
+class CheckTest(base.BaseTestCase):
+    def test_each_value_has_its_problem(self) -> None:
+        for rule, value, problem in ROWS:
+            found = schema.check(rule, value)
+            wanted = [problem] if problem else []
+            self.assertEqual(wanted, found, f"{rule} {value!r}")

@@ -48,12 +48,16 @@ def load(name: str) -> dict[str, Any]:
 
 @functools.cache
 def rendered() -> dict[tuple[str, str], rendering.Rendered]:
-    """What each chart makes of each template."""
-    return {
+    """What each chart makes of each template, and the lab's of its values."""
+    found = {
         (name, chart): rendering.render(load(name), chart=chart)
         for name in templates()
         for chart in charts()
     }
+    for name in rendering.value_files():
+        values = rendering.load_values(name)
+        found[f"values/{name}", ""] = rendering.render(values)
+    return found
 
 
 class TemplatesTest(base.BaseTestCase):

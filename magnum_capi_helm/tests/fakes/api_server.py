@@ -3,13 +3,14 @@
 """A Kubernetes API server as a dictionary.
 
 It does what the driver relies on: resource versions, generations, conflicts,
-label selectors, server-side apply, merge patches, finalizers, and garbage
-collection by owner reference.
+label selectors, server-side apply, merge patches, finalizers, garbage
+collection by owner reference, and what webhooks of Cluster API set or refuse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+import re
 import threading
 import time
 from typing import Any, TypeAlias, TypeVar, cast
@@ -17,8 +18,8 @@ import uuid
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.fakes import selectors
-from magnum_capi_helm.tests.fakes import webhooks
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.status import view
 
 Object: TypeAlias = dict[str, Any]
 Names: TypeAlias = list[str]
@@ -26,6 +27,9 @@ Key: TypeAlias = tuple[str, str, str]
 T = TypeVar("T")
 
 _STAMP = "2026-01-01T00:00:00Z"
+#: A comma of a selector that is not within parentheses.
+_BETWEEN = re.compile(r",(?![^(]*\))")
+_SET = re.compile(r"(\S+) in \((.*)\)")
 
 
 def _copied(value: T) -> T:
@@ -67,7 +71,7 @@ class ApiServer:
                 for key, obj in sorted(self._objects.items())
                 if key[0] == kind.name
                 and namespace in (None, key[1])
-                and selectors.matches(selector, _labels(obj))
+                and matches(selector, _labels(obj))
             ]
 
     def names(self, kind: kinds.Kind) -> Names:
@@ -88,7 +92,7 @@ class ApiServer:
                 generation=1,
                 creationTimestamp=self.stamp,
             )
-            webhooks.set_defaults(None, new)
+            set_defaults(None, new)
             return self._keep(key, new)
 
     def replace(self, kind: kinds.Kind, obj: Object) -> Object:
@@ -183,8 +187,8 @@ class ApiServer:
             if field in old["metadata"]:
                 new["metadata"][field] = old["metadata"][field]
         new.update(apiVersion=old["apiVersion"], kind=old["kind"])
-        webhooks.set_defaults(old, new)
-        webhooks.check_version(old, new)
+        set_defaults(old, new)
+        check_version(old, new)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if new == old:
             return _copied(old)
@@ -263,6 +267,64 @@ def difference(old: Object, new: Object) -> Object:
         elif value != old[key]:
             change[key] = value
     return change
+
+
+def matches(selector: str, labels: Mapping[str, str]) -> bool:
+    """Whether labels match all requirements of a selector."""
+    requirements = filter(None, _BETWEEN.split(selector))
+    return all(_matches(each, labels) for each in requirements)
+
+
+def _matches(requirement: str, labels: Mapping[str, str]) -> bool:
+    if found := _SET.fullmatch(requirement):
+        return labels.get(found[1]) in found[2].split(",")
+    if "!=" in requirement:
+        key, value = requirement.split("!=")
+        return labels.get(key) != value
+    if "=" in requirement:
+        key, value = requirement.split("=")
+        return labels.get(key) == value
+    if requirement.startswith("!"):
+        return requirement[1:] not in labels
+    return requirement in labels
+
+
+def check_version(old: Object, new: Object) -> None:
+    """Refuse a KubeadmControlPlane that skips a minor version.
+
+    ``validateVersion`` in ``kubeadm_control_plane.go``.
+    """
+    if old.get("kind") != "KubeadmControlPlane":
+        return
+    before, after = (
+        versions.number(str((each.get("spec") or {}).get("version")))
+        for each in (old, new)
+    )
+    if before and after and after[:2] > (before[0], before[1] + 1):
+        raise errors.ManagementError("cannot update Kubernetes version")
+
+
+def set_defaults(old: Object | None, new: Object) -> None:
+    """Give a MachineDeployment the count that it does not say.
+
+    ``calculateMachineDeploymentReplicas`` in ``machinedeployment.go``.
+    """
+    if new.get("kind") != "MachineDeployment" or "spec" not in new:
+        return
+    if new["spec"].get("replicas") is not None:
+        return
+    notes = new["metadata"].get("annotations") or {}
+    least, most = (
+        notes.get(each)
+        for each in (view.AUTOSCALER_MINIMUM, view.AUTOSCALER_ANNOTATION)
+    )
+    count = 1
+    if least is not None and most is not None:
+        before = (old or new)["spec"].get("replicas")
+        count = int(least)
+        if before is not None:
+            count = min(max(before, count), int(most))
+    new["spec"]["replicas"] = count
 
 
 def _key(kind: kinds.Kind, obj: Object) -> Key:

@@ -10,9 +10,10 @@ number of times or until :meth:`FakeManagement.recover`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+import dataclasses
 import json
 import time
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -23,8 +24,6 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
-from magnum_capi_helm.tests.fakes import faults
-from magnum_capi_helm.tests.fakes import webhooks
 
 T = TypeVar("T")
 #: ``list`` within the class is its method.
@@ -39,6 +38,39 @@ READS = ("get", "list", "scan", "watch", "discover", "date", "dry-run")
 ADDRESS = "https://fake"
 
 
+class Request(NamedTuple):
+    """One request that was made."""
+
+    verb: str
+    kind: str
+    name: str
+
+
+@dataclasses.dataclass
+class Fault:
+    """An error, and the requests that meet it.
+
+    :param times: how many of them; ``None``: all
+    :param after: requests that succeed before
+    """
+
+    error: BaseException
+    verbs: Collection[str]
+    kind: kinds.Kind | None
+    name: str
+    times: int | None
+    after: int = 0
+
+    def hits(self, request: Request) -> bool:
+        """Whether a request meets it."""
+        return (
+            self.times != 0
+            and (not self.verbs or request.verb in self.verbs)
+            and (self.kind is None or request.kind == self.kind.name)
+            and self.name in request.name
+        )
+
+
 class Killed(BaseException):
     """The conductor was killed at this point: nothing after it happens."""
 
@@ -48,7 +80,7 @@ class FakeManagement:
 
     def __init__(self, server: api_server.ApiServer) -> None:
         self.server = server
-        self.requests: list[faults.Request] = []
+        self.requests: list[Request] = []
         self.dead = False
         #: Kinds whose provider is not installed.
         self.unserved: set[kinds.Kind] = set()
@@ -67,7 +99,7 @@ class FakeManagement:
         self._warnings: set[str] = set()
         #: Called before each request.
         self.before: Callable[[], None] = lambda: None
-        self._faults: list[faults.Fault] = []
+        self._faults: list[Fault] = []
 
     # Faults
 
@@ -85,7 +117,7 @@ class FakeManagement:
         :param verbs: names of methods; empty for all
         :param name: part of the object's name
         """
-        self._faults.append(faults.Fault(error, verbs, kind, name, times))
+        self._faults.append(Fault(error, verbs, kind, name, times))
 
     def unreachable(self, times: int | None = None) -> None:
         """No answer from the API server."""
@@ -102,9 +134,7 @@ class FakeManagement:
 
         :param after: such requests that succeed before
         """
-        self._faults.append(
-            faults.Fault(Killed(), (verb,), kind, name, 1, after)
-        )
+        self._faults.append(Fault(Killed(), (verb,), kind, name, 1, after))
 
     def recover(self) -> None:
         """No faults any more; a killed conductor has started again."""
@@ -114,7 +144,7 @@ class FakeManagement:
     @property
     def answers(self) -> bool:
         """Whether a request that nobody singled out gets an answer."""
-        probe = faults.Request("", "", "")
+        probe = Request("", "", "")
         return not any(fault.hits(probe) for fault in self._faults)
 
     # The client's methods
@@ -276,7 +306,7 @@ class FakeManagement:
         self._request("dry-run" if dry_run else "patch", kind, name)
         if dry_run:
             live = self.server.get(kind, namespace, name)
-            webhooks.check_version(live or {}, change)
+            api_server.check_version(live or {}, change)
             return live
         return self.server.patch(kind, namespace, name, change)
 
@@ -291,7 +321,7 @@ class FakeManagement:
         self.before()
         if verb not in READS:
             call.check_lease()
-        request = faults.Request(verb, kind.name, name)
+        request = Request(verb, kind.name, name)
         self.requests.append(request)
         for fault in self._faults:
             if fault.hits(request):

@@ -11,7 +11,6 @@ import functools
 import re
 from typing import Any
 
-from keystoneauth1 import exceptions as ka_exceptions
 import requests
 import requests_mock
 
@@ -66,9 +65,6 @@ _SERVICES = {
 token_info = functools.partial(keystone.token_info, _SERVICES)
 #: An image of Glance.
 image = catalogue.image
-
-#: What keystoneauth raises when a service does not answer.
-NO_ANSWER = ka_exceptions.ConnectFailure
 
 
 class FakeOpenStack(

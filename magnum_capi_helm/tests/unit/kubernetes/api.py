@@ -16,7 +16,6 @@ import testtools
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.tests.fakes import api_server
-from magnum_capi_helm.tests.fakes import selectors
 
 
 class Answer:
@@ -162,7 +161,9 @@ class Memory:
             for (kind, place, _), each in sorted(self._objects.items())
             if kind == plural
             and namespace in ("", place)
-            and selectors.matches(selector, each["metadata"].get("labels", {}))
+            and api_server.matches(
+                selector, each["metadata"].get("labels", {})
+            )
         ]
         meta = {"resourceVersion": str(self._version)}
         page = {"apiVersion": version, "metadata": meta, "items": items}

@@ -27,12 +27,11 @@ from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.fakes import faults
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 
-_ASKING = faults.Request("replace", "Lease", base.RELEASE)
+_ASKING = management.Request("replace", "Lease", base.RELEASE)
 
 
 class StandstillTest(base.FlowTestCase):

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from keystoneauth1 import adapter
-from keystoneauth1 import exceptions as ka_exceptions
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
@@ -49,15 +48,6 @@ class RefusalsTest(base.LabCase):
         self.delete(*cases)
         for cluster in cases:
             self.assertEqual([], self.credentials_of(cluster))
-
-    def test_unknown_flavor_is_refused_by_the_api(self) -> None:
-        refused = self.assertRaises(
-            ka_exceptions.BadRequest,
-            self.cluster,
-            self.template(),
-            flavor_id="nonesuch",
-        )
-        self.assertIn("Unable to find flavor nonesuch", str(refused))
 
     def _restricted_user(self) -> magnum_api.Magnum:
         """The demo user, logged in with a restricted credential."""

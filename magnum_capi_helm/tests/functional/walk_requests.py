@@ -18,7 +18,6 @@ TAKEN, REFUSED = frozenset({2}), frozenset({4})
 #: Right or wrong depends on a state that changes while we ask.
 EITHER = TAKEN | REFUSED
 _NAMES = ("gpu", "GPU", "g.p-u", "g_p_u", "0", "x" * 60)
-_TAINTS = [{"key": "only", "value": "me", "effect": "PreferNoSchedule"}]
 
 
 @dataclasses.dataclass(frozen=True)

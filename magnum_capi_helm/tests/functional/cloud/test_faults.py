@@ -23,7 +23,7 @@ _MUTE = 60
 class NetworkTest(fault_case.OneCluster):
     """A cluster meets faults of its network."""
 
-    def test_one_cluster_meets_each_fault_and_gets_over_it(self) -> None:
+    def test_a_cluster_meets_each_fault_and_gets_over_it(self) -> None:
         self.on("networks", "octavia")
         self.make()
         quota = self.watch(

@@ -24,6 +24,16 @@ T = TypeVar("T")
 
 #: Cinder's placeholder is not a type that users can choose.
 _PLACEHOLDER = "__DEFAULT__"
+_ZONES = "availability_zones"
+#: A question for names -> its service, and its list in the SDK.
+_CHOICES = {
+    "availability zones of Nova": ("compute", _ZONES),
+    "availability zones of Cinder": ("block-storage", _ZONES),
+    "volume types": ("block-storage", "types"),
+    "availability zones of load balancers": ("load-balancer", _ZONES),
+    "flavors of load balancers": ("load-balancer", "flavors"),
+    "providers of load balancers": ("load-balancer", "providers"),
+}
 #: Service -> resource -> names of limit and use in the service's answer.
 _ABSOLUTE_LIMITS = {
     "compute": {
@@ -212,62 +222,21 @@ class Cloud:
             api.create_keypair(**dataclasses.asdict(keypair))
         self.answers.pop(("keypair", keypair.name), None)
 
-    @_once
-    def compute_zones(self) -> tuple[str, ...]:
-        """Return the names of the zones in which servers can be made."""
-        return self._zones("compute", "Nova")
+    # Zones, volume types, and what Octavia offers
 
     @_once
-    def volume_zones(self) -> tuple[str, ...]:
-        """Return the names of the zones in which volumes can be made."""
-        return self._zones("block-storage", "Cinder")
+    def choices(self, question: str) -> tuple[str, ...]:
+        """Return the names that users may choose, sorted.
 
-    def _zones(self, service: str, name: str) -> tuple[str, ...]:
-        with sessions.asking(f"availability zones of {name}"):
-            zones = [
-                str(zone.name)
-                for zone in self._api(service).availability_zones()
-                if (zone.state or {}).get("available", True)
-            ]
-        return tuple(sorted(zones))
-
-    # Octavia
-
-    @_once
-    def load_balancer_providers(self) -> tuple[str, ...]:
-        """Return the names of the providers that users may choose, sorted."""
-        return self._of_octavia("providers")
-
-    @_once
-    def load_balancer_flavors(self) -> tuple[str, ...]:
-        """Return the names of the flavors that users may choose, sorted."""
-        return self._of_octavia("flavors")
-
-    @_once
-    def load_balancer_zones(self) -> tuple[str, ...]:
-        """Return the names of the zones that users may choose, sorted."""
-        return self._of_octavia("availability_zones")
-
-    def _of_octavia(self, what: str) -> tuple[str, ...]:
-        with sessions.asking(f"{what.replace('_', ' ')} of load balancers"):
-            objects = getattr(self._api("load-balancer"), what)()
-            names = {
-                str(each.name)
-                for each in objects
-                # Providers are never disabled.
-                if getattr(each, "is_enabled", True)
-            }
-        return tuple(sorted(names))
+        :param question: one of ``_CHOICES``
+        """
+        service, listed = _CHOICES[question]
+        with sessions.asking(question):
+            objects = getattr(self._api(service), listed)()
+            names = {str(each.name) for each in objects if _is_open(each)}
+        return tuple(sorted(names - {_PLACEHOLDER}))
 
     # Cinder
-
-    @_once
-    def volume_types(self) -> tuple[str, ...]:
-        """Return the names of the types that the user sees, sorted."""
-        with sessions.asking("volume types"):
-            types = self._api("block-storage").types()
-            names = {str(each.name) for each in types}
-        return tuple(sorted(names - {_PLACEHOLDER}))
 
     @_once
     def default_volume_type(self) -> str | None:
@@ -372,6 +341,13 @@ class Cloud:
             for resource, (limit, in_use) in pairs.items()
             if limit is not None
         }
+
+
+def _is_open(choice: Any) -> bool:
+    """Return whether a zone is available, and anything else not disabled."""
+    state = getattr(choice, "state", None) or {}
+    is_enabled = getattr(choice, "is_enabled", True)
+    return bool(is_enabled and state.get("available", True))
 
 
 def _image(answer: Any) -> cluster_spec.Image:

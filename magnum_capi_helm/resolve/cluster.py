@@ -74,9 +74,9 @@ def check_template(template: Any) -> None:
 
 #: Label -> the question to the cloud for its allowed values.
 _OF_BALANCERS: tuple[tuple[labels.Label[str], str], ...] = (
-    (api_server.LB_PROVIDER, "load_balancer_providers"),
-    (api_server.LB_FLAVOR, "load_balancer_flavors"),
-    (api_server.LB_ZONE, "load_balancer_zones"),
+    (api_server.LB_PROVIDER, "providers of load balancers"),
+    (api_server.LB_FLAVOR, "flavors of load balancers"),
+    (api_server.LB_ZONE, "availability zones of load balancers"),
 )
 
 
@@ -92,7 +92,7 @@ def _check_balancer(
         name = cluster_labels[label]
         if cluster_labels.given(label) is None or not name:
             continue
-        offered: tuple[str, ...] = getattr(cloud, question)()
+        offered = cloud.choices(question)
         if name not in offered:
             raise cluster_labels.refused(
                 label,
@@ -259,7 +259,7 @@ def storage_classes(
     """
     if not cluster_labels[storage.ENABLED]:
         return ()  # the cloud may have no Cinder at all
-    types = cloud.volume_types()
+    types = cloud.choices("volume types")
     default = _default_volume_type(cloud, types)
     if not types and default:
         # There is the placeholder alone, or a type that users don't see.

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import contextlib
 import dataclasses
 import operator
@@ -355,17 +355,17 @@ def _in_row(row: Any, item: str) -> Iterator[None]:
 
 #: Label -> the question to the cloud for its allowed values.
 _OF_GROUPS: tuple[tuple[labels.Label[Any], str], ...] = (
-    (nodes.ZONE, "compute_zones"),
-    (nodes.BOOT_VOLUME_ZONE, "volume_zones"),
-    (nodes.BOOT_VOLUME_TYPE, "volume_types"),
-    (nodes.CONTAINER_VOLUME_TYPE, "volume_types"),
-    (nodes.EXTRA_VOLUMES, "volume_types"),
+    (nodes.ZONE, "availability zones of Nova"),
+    (nodes.BOOT_VOLUME_ZONE, "availability zones of Cinder"),
+    (nodes.BOOT_VOLUME_TYPE, "volume types"),
+    (nodes.CONTAINER_VOLUME_TYPE, "volume types"),
+    (nodes.EXTRA_VOLUMES, "volume types"),
 )
 _OF_CLUSTERS: tuple[tuple[labels.Label[Any], str], ...] = (
-    (nodes.CONTROL_PLANE_ZONES, "compute_zones"),
-    (etcd.VOLUME_AZ, "volume_zones"),
-    (etcd.VOLUME_TYPE, "volume_types"),
-    (storage.AVAILABILITY_ZONE, "volume_zones"),
+    (nodes.CONTROL_PLANE_ZONES, "availability zones of Nova"),
+    (etcd.VOLUME_AZ, "availability zones of Cinder"),
+    (etcd.VOLUME_TYPE, "volume types"),
+    (storage.AVAILABILITY_ZONE, "availability zones of Cinder"),
 )
 
 
@@ -387,12 +387,13 @@ def _check_references(
         if label is nodes.EXTRA_VOLUMES:
             volumes = nodes.extra_volumes(group_labels).values()
             several = [each.type for each in volumes]
-        offered: Callable[[], tuple[str, ...]] = getattr(cloud, question)
-        for name in several:
-            if name and name not in offered():
+        # A service is not asked about labels that name nothing.
+        for name in filter(None, several):
+            offered = cloud.choices(question)
+            if name not in offered:
                 raise group_labels.refused(
                     label,
                     label.allowed,
                     f"{errors.shown(name)} is none of those that are "
-                    f"there ({', '.join(offered()) or 'none'})",
+                    f"there ({', '.join(offered) or 'none'})",
                 )

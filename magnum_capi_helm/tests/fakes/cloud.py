@@ -98,10 +98,6 @@ class FakeCloud:
         if self.keypairs is not None:
             self.keypairs["", keypair.name] = keypair.public_key
 
-    def compute_zones(self) -> tuple[str, ...]:
-        """As the real one."""
-        return self.machine_zones
-
     def network(self, ref: str) -> str:
         """As the real one."""
         return _find("network", ref, self.networks)
@@ -130,29 +126,20 @@ class FakeCloud:
         found = [self.subnet(name) for name in self.subnets]
         return tuple(each for each in found if each.network_id == network_id)
 
-    def volume_types(self) -> tuple[str, ...]:
+    def choices(self, question: str) -> tuple[str, ...]:
         """As the real one."""
-        return tuple(sorted(self.types))
+        return {
+            "availability zones of Nova": self.machine_zones,
+            "availability zones of Cinder": self.zones_of_volumes,
+            "volume types": tuple(sorted(self.types)),
+            "availability zones of load balancers": self.balancer_zones,
+            "flavors of load balancers": self.balancer_flavors,
+            "providers of load balancers": self.providers,
+        }[question]
 
     def default_volume_type(self) -> str | None:
         """As the real one; unless said, the first of those given."""
         return self.default_type or next(iter(self.types), None)
-
-    def volume_zones(self) -> tuple[str, ...]:
-        """As the real one."""
-        return self.zones_of_volumes
-
-    def load_balancer_providers(self) -> tuple[str, ...]:
-        """As the real one."""
-        return self.providers
-
-    def load_balancer_flavors(self) -> tuple[str, ...]:
-        """As the real one."""
-        return self.balancer_flavors
-
-    def load_balancer_zones(self) -> tuple[str, ...]:
-        """As the real one."""
-        return self.balancer_zones
 
     def quotas(self, service: str) -> dict[str, quota_demand.Quota]:
         """As the real one; Nova tells all of them."""

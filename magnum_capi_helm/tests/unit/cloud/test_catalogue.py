@@ -120,20 +120,21 @@ class CloudTest(oslotest_base.BaseTestCase):
 
     def test_zones_and_types_are_asked_for_once(self) -> None:
         asked = self.openstack.mocker.call_count
-        for ask, found in (
-            (self.cloud.compute_zones, ("az1", "az2")),
-            (self.cloud.volume_zones, ("nova",)),
-            (self.cloud.load_balancer_providers, ("amphora", "ovn")),
-            (self.cloud.load_balancer_flavors, ("ha", "small")),
-            (self.cloud.load_balancer_zones, ("az1",)),
+        choices: Any = self.cloud.choices
+        for ask, question, found in (
+            (choices, ("availability zones of Nova",), ("az1", "az2")),
+            (choices, ("availability zones of Cinder",), ("nova",)),
+            (choices, ("providers of load balancers",), ("amphora", "ovn")),
+            (choices, ("flavors of load balancers",), ("ha", "small")),
+            (choices, ("availability zones of load balancers",), ("az1",)),
             # Without Cinder's placeholder.
-            (self.cloud.volume_types, ("fast", "slow")),
-            (self.cloud.default_volume_type, "slow"),
+            (choices, ("volume types",), ("fast", "slow")),
+            (self.cloud.default_volume_type, (), "slow"),
         ):
-            self.assertEqual(found, ask())
+            self.assertEqual(found, ask(*question))
             before, asked = asked, self.openstack.mocker.call_count
             self.assertLess(before, asked)
-            self.assertEqual(found, ask())
+            self.assertEqual(found, ask(*question))
             self.assertEqual(asked, self.openstack.mocker.call_count)
 
     def test_flavors_are_asked_for_once(self) -> None:
@@ -170,7 +171,7 @@ class CloudTest(oslotest_base.BaseTestCase):
             (openstack.IMAGE, lambda: self.cloud.image("x")),
             (openstack.COMPUTE, lambda: self.cloud.flavor("x")),
             (openstack.NETWORK, lambda: self.cloud.network("x")),
-            (openstack.VOLUME, self.cloud.volume_types),
+            (openstack.VOLUME, lambda: self.cloud.choices("volume types")),
             (openstack.VOLUME, self.cloud.default_volume_type),
         ):
             self.openstack.stop(url)

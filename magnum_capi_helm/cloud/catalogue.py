@@ -257,7 +257,7 @@ class Cloud:
 
         :raises InvalidInput: not there, or several have that name
         """
-        return str(_only("network", ref, self._networks(ref)).id)
+        return str(_only("network", ref, self._matches("network", ref)).id)
 
     def external_network(self, ref: str) -> str:
         """Return the UUID of an external network given by UUID or name.
@@ -265,7 +265,7 @@ class Cloud:
         :raises InvalidInput: not there, not external, or several have that
             name
         """
-        networks = self._networks(ref)
+        networks = self._matches("network", ref)
         external = [each for each in networks if each.is_router_external]
         if networks and not external:
             raise errors.InvalidInput(
@@ -279,10 +279,7 @@ class Cloud:
 
         :raises InvalidInput: not there, or several have that name
         """
-        api = self._api("network")
-        groups = _search(
-            "security group", ref, api.security_groups, api.find_security_group
-        )
+        groups = self._matches("security group", ref)
         return str(_only("security group", ref, groups).id)
 
     def subnet(self, ref: str) -> Subnet:
@@ -290,9 +287,8 @@ class Cloud:
 
         :raises InvalidInput: not there, or several have that name
         """
-        api = self._api("network")
-        subnets = _search("subnet", ref, api.subnets, api.find_subnet)
-        return _subnet(_only("subnet", ref, subnets))
+        matches = self._matches("subnet", ref)
+        return _subnet(_only("subnet", ref, matches))
 
     def subnets_of(self, network_id: str) -> tuple[Subnet, ...]:
         """Return the subnets of a network, in the order of their UUIDs."""
@@ -301,9 +297,19 @@ class Cloud:
         return tuple(sorted(map(_subnet, subnets), key=lambda each: each.id))
 
     @_once
-    def _networks(self, ref: str) -> list[Any]:
-        api = self._api("network")
-        return _search("network", ref, api.networks, api.find_network)
+    def _matches(self, kind: str, ref: str) -> list[Any]:
+        """Return all objects of Neutron that have that UUID or name.
+
+        The SDK's own search asks for a UUID even if it was given a name.
+        """
+        api, name = self._api("network"), kind.replace(" ", "_")
+        with sessions.asking(kind, errors.shown(ref)):
+            listed = getattr(api, f"{name}s")
+            by_name = not uuidutils.is_uuid_like(ref)
+            if by_name and (named := [*listed(name=ref)]):
+                return named
+            one = getattr(api, f"find_{name}")(ref, ignore_missing=True)
+        return [] if one is None else [one]
 
     # Quotas
 
@@ -360,20 +366,6 @@ def _image(answer: Any) -> cluster_spec.Image:
         min_disk=int(answer.min_disk or 0),
         architecture=str(answer.architecture or ""),
     )
-
-
-def _search(
-    kind: str, ref: str, listed: Callable[..., Any], find: Callable[..., Any]
-) -> list[Any]:
-    """Return all that have that UUID or name.
-
-    The SDK's own search asks for a UUID even if it was given a name.
-    """
-    with sessions.asking(kind, errors.shown(ref)):
-        if not uuidutils.is_uuid_like(ref) and (named := [*listed(name=ref)]):
-            return named
-        one = find(ref, ignore_missing=True)
-    return [] if one is None else [one]
 
 
 def _only(kind: str, ref: str, matches: list[Any]) -> Any:

@@ -196,13 +196,13 @@ class _Look:
         ``openstackmachine_controller.go`` of 0.14.6). No port has it then.
         """
         for each in api.ips(project_id=self.project):
-            text = each.description or ""
+            text, port = each.description or "", each.port_id
             name = str(each.floating_ip_address)
-            if is_api_address_of(text, self.release) and not each.port_id:
+            if not port and is_described(text, API_ADDRESS, self.release):
                 yield _Thing(str(each.id), name)
-            if not is_address_of(text, self.release):
+            if not is_described(text, ADDRESS, self.release):
                 continue
-            if not each.port_id or each.port_id in self.ports:
+            if not port or port in self.ports:
                 yield _Thing(str(each.id), name)
             elif _BALANCERS in self.outcome.problems:
                 yield _Thing(str(each.id), name, busy=True)
@@ -214,7 +214,7 @@ class _Look:
     def groups(self, api: Any) -> Iterator[_Thing]:
         """Yield the security groups of Services."""
         for each in api.security_groups(project_id=self.project):
-            if is_group_of(each.description or "", self.release):
+            if is_described(each.description or "", GROUP, self.release):
                 yield _Thing(str(each.id), str(each.name))
 
     def stored(self, listed: Callable[..., Any]) -> Iterator[_Thing]:
@@ -284,10 +284,11 @@ _KINDS = (
 
 #: Names of load balancers, and their tags: one for each Service.
 _SERVICE = "kube_service_"
-_ADDRESS = "Floating IP for Kubernetes external service "
-_GROUP = "Security Group for "
-#: The namespace and the name of the cluster follow.
-_CAPO = "Created by cluster-api-provider-openstack cluster "
+#: Begins and ends of descriptions; the end has the cluster's release.
+ADDRESS = ("Floating IP for Kubernetes external service ", " from cluster {}")
+GROUP = ("Security Group for ", " Service LoadBalancer in cluster {}")
+#: CAPO's, for the Kubernetes API: between both is the cluster's namespace.
+API_ADDRESS = ("Created by cluster-api-provider-openstack cluster ", "-{}")
 #: Metadata of volumes and snapshots: the cluster.
 _CLUSTER = "cinder.csi.openstack.org/cluster"
 #: Metadata by which users keep a volume; cluster-api-janitor-openstack's.
@@ -311,25 +312,16 @@ def is_shared(tags: Iterable[str], release: str) -> bool:
     )
 
 
-def is_address_of(description: str, release: str) -> bool:
-    """Return whether a floating IP was made for a Service of the cluster.
+def is_described(text: str, wording: tuple[str, str], release: str) -> bool:
+    """Return whether a description is that of an object of the cluster.
 
-    One that the user made, and named in a Service, has the user's text.
+    A floating IP that the user made, and named in a Service, has the user's
+    text.
+
+    :param wording: such as :data:`ADDRESS`
     """
-    end = f" from cluster {release}"
-    return description.startswith(_ADDRESS) and description.endswith(end)
-
-
-def is_api_address_of(description: str, release: str) -> bool:
-    """Return whether CAPO made a floating IP for the cluster's API."""
-    end = f"-{release}"
-    return description.startswith(_CAPO) and description.endswith(end)
-
-
-def is_group_of(description: str, release: str) -> bool:
-    """Return whether a security group was made for the cluster's Service."""
-    end = f" Service LoadBalancer in cluster {release}"
-    return description.startswith(_GROUP) and description.endswith(end)
+    begin, end = wording
+    return text.startswith(begin) and text.endswith(end.format(release))
 
 
 def is_claim_of(metadata: Mapping[str, str], release: str) -> bool:

@@ -35,41 +35,28 @@ class OwnershipTest(base.BaseTestCase):
             matches = leftovers.is_shared(tags, "a-1")
             self.assertEqual(expected, matches, str(tags))
 
-    def test_a_floating_ip_belongs_to_the_release_in_its_text(self) -> None:
-        text = "Floating IP for Kubernetes external service {} from cluster {}"
-        for description, expected in (
-            (text.format("default/web", "a-1"), True),
-            (text.format("default/web", "b-a-1"), False),
-            (text.format("default/web", "a-1-b"), False),
-            ("of the user", False),
-            ("for me, from cluster a-1", False),
-            ("", False),
+    def test_an_object_belongs_to_the_release_in_its_text(self) -> None:
+        ip = "Floating IP for Kubernetes external service {} from cluster {}"
+        api = "Created by cluster-api-provider-openstack cluster {}"
+        group = "Security Group for {} Service LoadBalancer in cluster {}"
+        service = "default/web"
+        for wording, description, expected in (
+            (leftovers.ADDRESS, ip.format(service, "a-1"), True),
+            (leftovers.ADDRESS, ip.format(service, "b-a-1"), False),
+            (leftovers.ADDRESS, ip.format(service, "a-1-b"), False),
+            (leftovers.ADDRESS, "of the user", False),
+            (leftovers.ADDRESS, "for me, from cluster a-1", False),
+            (leftovers.ADDRESS, "", False),
+            (leftovers.API_ADDRESS, api.format("magnum-1-a-1"), True),
+            (leftovers.API_ADDRESS, api.format("magnum-1-a-1-b"), False),
+            (leftovers.API_ADDRESS, "of the user for a-1", False),
+            (leftovers.API_ADDRESS, "", False),
+            (leftovers.GROUP, group.format(service, "a-1"), True),
+            (leftovers.GROUP, group.format(service, "b-a-1"), False),
+            (leftovers.GROUP, "Cluster API managed group", False),
+            (leftovers.GROUP, "", False),
         ):
-            matches = leftovers.is_address_of(description, "a-1")
-            self.assertEqual(expected, matches, description)
-
-    def test_an_address_of_an_api_belongs_to_the_release_in_its_text(
-        self,
-    ) -> None:
-        text = "Created by cluster-api-provider-openstack cluster {}"
-        for description, expected in (
-            (text.format("magnum-1-a-1"), True),
-            (text.format("magnum-1-a-1-b"), False),
-            ("of the user for a-1", False),
-            ("", False),
-        ):
-            matches = leftovers.is_api_address_of(description, "a-1")
-            self.assertEqual(expected, matches, description)
-
-    def test_a_security_group_belongs_to_the_release_in_its_text(self) -> None:
-        text = "Security Group for {} Service LoadBalancer in cluster {}"
-        for description, expected in (
-            (text.format("default/web", "a-1"), True),
-            (text.format("default/web", "b-a-1"), False),
-            ("Cluster API managed group", False),
-            ("", False),
-        ):
-            matches = leftovers.is_group_of(description, "a-1")
+            matches = leftovers.is_described(description, wording, "a-1")
             self.assertEqual(expected, matches, description)
 
     def test_a_claim_belongs_to_its_cluster_unless_kept(self) -> None:

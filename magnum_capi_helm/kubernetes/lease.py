@@ -319,10 +319,7 @@ def left_of(lease: client.Object | None) -> str:
 def marked_deleted_at(lease: client.Object | None) -> float | None:
     """Return when deletion was last requested, in seconds since 1970."""
     text = view.annotations_of(lease).get(DELETE_MARK)
-    if text is None:
-        return None
-    moment = datetime.datetime.strptime(text, _TIME)
-    return moment.replace(tzinfo=datetime.timezone.utc).timestamp()
+    return None if text is None else view.timestamp(text)
 
 
 def _spec(identity: str) -> client.Object:

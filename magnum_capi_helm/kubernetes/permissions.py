@@ -36,8 +36,9 @@ _REVIEW = kinds.Kind(
 _RBAC = "rbac.authorization.k8s.io"
 _ROLE_BINDING = kinds.Kind("RoleBinding", _RBAC, ("v1",), fixed=True)
 _USER = "magnum-capi-helm"
-_EVERYWHERE = _USER
-_IN_PROJECTS = f"{_USER}-project"
+#: ClusterRoles: for all namespaces, and for those of projects.
+EVERYWHERE = _USER
+IN_PROJECTS = f"{_USER}-project"
 #: The policy of the manifest keeps the driver out of namespaces without it.
 _MARK = "magnum.openstack.org/project-namespace"
 #: Labels of a project's namespace: the mark, and the Pod Security of its pods.
@@ -113,7 +114,7 @@ def of_project(name: str) -> tuple[client.Object, client.Object]:
         "roleRef": {
             "apiGroup": _RBAC,
             "kind": "ClusterRole",
-            "name": _IN_PROJECTS,
+            "name": IN_PROJECTS,
         },
         "subjects": [
             {"kind": "ServiceAccount", "name": _USER, "namespace": _USER}
@@ -155,24 +156,14 @@ def rules(name: str) -> list[dict[str, Any]]:
         for each in yaml.safe_load_all(manifest())
         if each["kind"] == "ClusterRole" and each["metadata"]["name"] == name
     )
-    role_rules: list[dict[str, Any]] = role["rules"]
-    return role_rules
+    return list(role["rules"])
 
 
-def everywhere() -> Iterator[Permission]:
-    """Yield the permissions that are needed in all namespaces."""
-    return _of(_EVERYWHERE, "")
+def of_role(role: str, namespace: str = "") -> Iterator[Permission]:
+    """Yield the permissions of a ClusterRole of the manifest.
 
-
-def in_project(namespace: str) -> Iterator[Permission]:
-    """Yield the permissions that are needed in a project's namespace.
-
-    :param namespace: empty: in all, for a user with wider rights
+    :param namespace: where they are needed; empty: in all namespaces
     """
-    return _of(_IN_PROJECTS, namespace)
-
-
-def _of(role: str, namespace: str) -> Iterator[Permission]:
     for rule in rules(role):
         fields = rule["apiGroups"], rule["resources"], rule["verbs"]
         names_of = rule.get("resourceNames", [""])
@@ -244,7 +235,7 @@ def missing(
     :raises ManagementUnreachable: no answer
     """
     if reads_all_secrets(management):
-        needed = {*everywhere(), *in_project("")}
+        needed = {*of_role(EVERYWHERE), *of_role(IN_PROJECTS)}
         needed = {each for each in needed if each.verb != "bind"}
         ordered = sorted(needed, key=str)
     else:
@@ -252,10 +243,10 @@ def missing(
             Permission("", "secrets", "list", namespace=each)
             for each in sorted(namespaces)
         ]
-        ordered = [*everywhere(), *reads]
+        ordered = [*of_role(EVERYWHERE), *reads]
         for each in reads:
             if _allowed(management, each):
-                ordered += in_project(each.namespace)
+                ordered += of_role(IN_PROJECTS, each.namespace)
                 break
     return [each for each in ordered if not _allowed(management, each)]
 

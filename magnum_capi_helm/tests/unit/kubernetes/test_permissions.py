@@ -69,7 +69,7 @@ class User:
         self.asked.append(str(permission))
         allowed = str(permission) not in self.lacks and (
             self.wide
-            or permission in permissions.everywhere()
+            or permission in permissions.of_role(_EVERYWHERE)
             or permission.namespace in self.bound
         )
         return api.Answer(201, {"status": {"allowed": allowed}})
@@ -121,15 +121,15 @@ class ManifestTest(base.BaseTestCase):
             },
             {
                 str(each)
-                for each in permissions.everywhere()
+                for each in permissions.of_role(_EVERYWHERE)
                 if each.verb not in ("list", "watch")
                 or each.resource == "secrets"
             },
         )
 
     def test_polls_may_read_their_kinds(self) -> None:
-        needed = {str(each) for each in permissions.everywhere()}
-        needed |= {str(each) for each in permissions.in_project("")}
+        needed = {str(each) for each in permissions.of_role(_EVERYWHERE)}
+        needed |= {str(each) for each in permissions.of_role(_IN_PROJECTS)}
         for kind in kinds.ALL:
             name = f"{kind.plural}.{kind.group}".rstrip(".")
             self.assertIn(f"get {name}", needed)

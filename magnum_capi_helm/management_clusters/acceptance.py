@@ -67,7 +67,7 @@ def of_present(cluster: rows.Cluster, only: str | None) -> Acceptance:
     if old == new:
         return Acceptance(new)
     warning = "" if objects[name].release else f"; {_WITHOUT_RELEASE}"
-    return Acceptance(new, f"{_shown(old)} -> {_shown(new)}{warning}")
+    return Acceptance(new, f"{old} -> {new}{warning}")
 
 
 def of_gone(cluster: rows.Cluster, only: str | None) -> Acceptance:
@@ -92,8 +92,8 @@ def of_gone(cluster: rows.Cluster, only: str | None) -> Acceptance:
         return Acceptance(new)
     return Acceptance(
         new,
-        f"accepted as gone from {_shown(new)}: its deletion will finish, and "
-        "its servers, volumes and load balancers stay, if it has any",
+        f"accepted as gone from {new}: its deletion will finish, and its "
+        "servers, volumes and load balancers stay, if it has any",
     )
 
 
@@ -135,11 +135,6 @@ def _former_location(
         f"{_listed([*identities])} are not the one that is recorded: give "
         "--management-cluster"
     )
-
-
-def _shown(record: identity.Record) -> str:
-    words = filter(None, (record.name, record.identity))
-    return " ".join(words) or "nothing recorded"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -67,6 +67,11 @@ class Record(NamedTuple):
     name: str
     gone: bool = False
 
+    def __str__(self) -> str:
+        """Return name and identity, for operators."""
+        words = filter(None, (self.name, self.identity))
+        return " ".join(words) or "nothing recorded"
+
 
 def recorded(nodegroups: Sequence[rows.NodeGroup]) -> Record:
     """Return the record in a cluster's rows."""
@@ -176,11 +181,8 @@ def record_here(
     if not before.identity or before.gone:
         current = here(rt)
         record(nodegroups, release, current)
-        LOG.info(
-            "release %s is on the management cluster %s",
-            release,
-            f"{current.name} {current.identity}".strip(),
-        )
+        text = "release %s is on the management cluster %s"
+        LOG.info(text, release, current)
 
 
 def record_gone(release: str, nodegroups: Sequence[rows.NodeGroup]) -> None:

@@ -114,9 +114,7 @@ def samples_of(
             yield metrics.OLDEST, min(moments), (status,)
     own_lines = _own_lines(lines)
     for row in sorted(rows, key=lambda each: each.uuid):
-        yield from _samples_of_row(
-            row, own_lines.get(row.uuid, inventory.Line())
-        )
+        yield from _samples_of_row(row, own_lines[row.uuid])
     # A cluster on two management clusters has two states.
     states = {(each.uuid, _state(each.state)) for each in lines if each.uuid}
     for labels in sorted(states):
@@ -141,15 +139,12 @@ def _samples_of_row(
         yield metrics.CREDENTIAL, float(row.refused), (row.uuid,)
 
 
-def _own_lines(lines: Iterable[inventory.Line]) -> dict[str, inventory.Line]:
+def _own_lines(lines: Sequence[inventory.Line]) -> dict[str, inventory.Line]:
     """Return the line of each cluster, without those of its copies.
 
     A cluster's own line comes before those of its copies.
     """
-    own_lines: dict[str, inventory.Line] = {}
-    for line in lines:
-        own_lines.setdefault(line.uuid, line)
-    return own_lines
+    return {line.uuid: line for line in reversed(lines)}
 
 
 def _state(text: str) -> str:
@@ -160,16 +155,17 @@ def _state(text: str) -> str:
 
 
 def uuids_on(
-    name: str,
+    where: inventory.ManagementCluster,
     rows: Iterable[inventory.Row],
-    lines: Iterable[inventory.Line],
+    lines: Sequence[inventory.Line],
 ) -> Uuids:
     """Return the clusters on a management cluster that have a release."""
     own_lines = _own_lines(lines)
     return {
         each.scope: each.uuid
         for each in rows
-        if each.scope[1] and own_lines[each.uuid].management_cluster == name
+        if each.scope in where.releases
+        and own_lines[each.uuid].management_cluster == where.name
     }
 
 
@@ -184,13 +180,7 @@ def _read(
     Each part is read even if another one can't be.
     """
     rt = runtime.get(where.name)
-    uuids = {
-        scope: uuid
-        for scope, uuid in uuids_on(
-            where.name, whole.rows, whole.lines
-        ).items()
-        if scope in where.releases
-    }
+    uuids = uuids_on(where, whole.rows, whole.lines)
     samples: list[Sample] = []
     problems: list[str] = []
     for part, read in (

@@ -219,7 +219,7 @@ class TextTest(base.BaseTestCase):
         lines = inventory.compare(rows, planes, "magnum")
         self.assertEqual(
             [{SHOP: "u-1"}, {}],
-            [metrics_sources.uuids_on(each, rows, lines) for each in "ab"],
+            [metrics_sources.uuids_on(each, rows, lines) for each in planes],
         )
 
     def test_states_are_words(self) -> None:

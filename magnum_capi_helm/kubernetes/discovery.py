@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-import threading
 from typing import Any
 
 import requests
@@ -31,9 +30,8 @@ class ServedVersions:
         pinned: Mapping[str, Mapping[str, str]],
     ) -> None:
         self._get = get
-        self._lock = threading.Lock()
-        self._groups: dict[str, frozenset[str]] = {}
-        self._kinds: dict[str, dict[str, frozenset[str]]] = {}
+        #: Group -> path of a discovery document -> what was found in it.
+        self._found: dict[str, dict[str, frozenset[str]]] = {}
         self._pinned = {
             kinds.LEGACY_NAMES[name].name: entry
             for name, entry in pinned.items()
@@ -91,29 +89,27 @@ class ServedVersions:
 
     def forget(self, kind: kinds.Kind) -> None:
         """Discover the kind's group again, next time."""
-        with self._lock:
-            self._groups.pop(kind.group, None)
-            self._kinds.pop(kind.group, None)
+        self._found.pop(kind.group, None)
 
     def _served(self, group: str) -> frozenset[str]:
-        versions = self._groups.get(group)
-        if versions is None:
-            versions = self._discover(f"/apis/{group}")
-            # A group that is not served may be installed at any time.
-            if versions:
-                with self._lock:
-                    self._groups[group] = versions
-        return versions
+        return self._remembered(group, f"/apis/{group}")
 
     def _has(self, kind: kinds.Kind, version: str) -> bool:
         """Return whether a version of a group has a kind."""
-        names = self._kinds.get(kind.group, {}).get(version)
-        if names is None:
-            path = f"/apis/{kind.group}/{version}"
-            names = self._discover(path, "resources", "kind")
-            with self._lock:
-                self._kinds.setdefault(kind.group, {})[version] = names
-        return kind.name in names
+        path = f"/apis/{kind.group}/{version}"
+        found = self._remembered(kind.group, path, "resources", "kind")
+        return kind.name in found
+
+    def _remembered(
+        self, group: str, path: str, *fields: str
+    ) -> frozenset[str]:
+        """Return the same as :meth:`_discover`, asked for once."""
+        found = self._found.get(group, {}).get(path)
+        # A group that is not served may be installed at any time.
+        if not found:
+            found = self._discover(path, *fields)
+            self._found.setdefault(group, {})[path] = found
+        return found
 
     def _discover(
         self, path: str, field: str = "versions", key: str = "version"

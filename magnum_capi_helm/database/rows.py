@@ -325,7 +325,7 @@ def find_cluster(ref: str) -> Any:
 
     :raises InvalidInput: there is none, or more than one of that name
     """
-    return _find(objects.Cluster, exception.ClusterNotFound, "cluster", ref)
+    return _find(objects.Cluster, "cluster", ref)
 
 
 def find_template(ref: str) -> Any:
@@ -333,20 +333,15 @@ def find_template(ref: str) -> Any:
 
     :raises InvalidInput: there is none, or more than one of that name
     """
-    return _find(
-        objects.ClusterTemplate,
-        exception.ClusterTemplateNotFound,
-        "cluster template",
-        ref,
-    )
+    return _find(objects.ClusterTemplate, "cluster template", ref)
 
 
-def _find(kind: Any, not_found: type[Exception], noun: str, ref: str) -> Any:
+def _find(kind: Any, noun: str, ref: str) -> Any:
     try:
         if uuidutils.is_uuid_like(ref):
             return kind.get_by_uuid(everywhere(), ref)
         return kind.get_by_name(everywhere(), ref)
-    except not_found as error:
+    except exception.ResourceNotFound as error:
         raise errors.InvalidInput(
             f"{noun} {ref} not found: choose one of "
             f"`openstack coe {noun} list`"

@@ -340,8 +340,7 @@ def post(settings: Delivery, headers: Mapping[str, str], body: bytes) -> None:
             status = int(answer.status_code)
         except (requests.RequestException, OSError, ValueError) as error:
             # Not chained: its text has the URL, and its request the body.
-            failure = _failure(settings, error)
-            raise failure from None
+            raise _failure(settings, error) from None
     if not 200 <= status < 300:
         hint = ""
         if status in range(300, 400):
@@ -364,8 +363,7 @@ def probe(settings: Delivery) -> None:
         ):
             pass
     except OSError as error:
-        failure = _failure(settings, error)
-        raise failure from None
+        raise _failure(settings, error) from None
 
 
 def _failure(settings: Delivery, error: Exception) -> AwayError:

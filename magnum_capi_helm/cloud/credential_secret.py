@@ -155,8 +155,7 @@ def clouds(secret: client.Object | None) -> dict[str, Any] | None:
         return None
     try:
         content: dict[str, Any] = encoding.document(base64.b64decode(data))
-        auth = dict(content["clouds"]["openstack"]["auth"])
-        _ = auth["application_credential_id"]
+        _ = content["clouds"]["openstack"]["auth"]["application_credential_id"]
     except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
         # Not chained: a YAML error quotes the file, and its secret.
         raise _damaged(secret["metadata"]["name"], error) from None

@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import time
@@ -255,10 +255,9 @@ def delete_all(operation: cluster_operation.Operation) -> None:
         else:
             # The Secret was deleted by hand.
             prefix = name_prefix(cluster.uuid)
+            ids = _named(api, owner, lambda name: name.startswith(prefix))
             entries = tuple(
-                credential_secret.Entry(owner, id=id_)
-                for id_, name in _names(api, owner).items()
-                if name.startswith(prefix)
+                credential_secret.Entry(owner, id=each) for each in ids
             )
         for entry in entries:
             _delete(api, entry)
@@ -291,16 +290,10 @@ def _delete(
     in_use: str = "",
 ) -> bool:
     """Delete a credential unless it is in use; return whether it is gone."""
-    # The whole name: a part of it may begin the names of others.
-    ids = (
-        [entry.id]
-        if entry.id
-        else [
-            id_
-            for id_, name in _names(api, entry.user).items()
-            if name == entry.name
-        ]
-    )
+    ids = [entry.id]
+    if not entry.id:
+        # The whole name: a part of it may begin the names of others.
+        ids = _named(api, entry.user, lambda name: name == entry.name)
     if in_use in ids:
         return False
     for each in ids:
@@ -308,10 +301,14 @@ def _delete(
     return True
 
 
-def _names(api: keystone.ApplicationCredentials, user: str) -> dict[str, str]:
-    """Return the names of a user's credentials by ID."""
+def _named(
+    api: keystone.ApplicationCredentials,
+    user: str,
+    chosen: Callable[[str], bool],
+) -> list[str]:
+    """Return the IDs of a user's credentials, chosen by their names."""
     listed = api.list(user) if user else []
-    return {str(each["id"]): str(each["name"]) for each in listed}
+    return [str(each["id"]) for each in listed if chosen(str(each["name"]))]
 
 
 @contextlib.contextmanager

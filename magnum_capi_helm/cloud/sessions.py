@@ -227,14 +227,10 @@ def _check_files(session: Any) -> None:
     own = session.cert if isinstance(session.cert, tuple) else (session.cert,)
     options = ("cafile", "certfile", "keyfile")
     for option, path in zip(options, (session.verify, *own), strict=False):
-        try:
+        with errors.reading(f"[{_SECTION}] {option} {path}"):
             # The CAs may be a directory as well.
             if isinstance(path, str) and not os.path.isdir(path):
                 open(path, "rb").close()
-        except OSError as error:
-            raise errors.NotConfigured(
-                f"[{_SECTION}] {option} {path}: {error.strerror}"
-            ) from error
 
 
 def identity_url() -> str:

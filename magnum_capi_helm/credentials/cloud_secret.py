@@ -88,13 +88,9 @@ def _ca_bundle() -> str:
     Without any CA, the chart would not verify certificates.
     """
     path = conf.CONF.drivers.openstack_ca_file or certifi.where()
-    try:
+    with errors.reading(f"[drivers] openstack_ca_file {path}"):
         # Only the text between certificates can be in another encoding.
         return pathlib.Path(path).read_text("utf-8", "replace")
-    except OSError as error:
-        raise errors.NotConfigured(
-            f"[drivers] openstack_ca_file {path}: {error.strerror}"
-        ) from error
 
 
 def connection(access: CloudAccess) -> dict[str, Any]:

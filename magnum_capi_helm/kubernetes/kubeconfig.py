@@ -222,16 +222,9 @@ def check_readable(body: Mapping[str, Any], field: str, path: str) -> None:
     :param body: fields of a cluster or a user
     :raises NotConfigured: the file is missing or can't be read
     """
-    file = body.get(field)
-    if not file:
-        return
-    try:
-        with open(file, "rb"):
-            return
-    except OSError as error:
-        raise errors.NotConfigured(
-            f"the kubeconfig {path}: {field} {file}: {error.strerror}"
-        ) from error
+    if file := body.get(field):
+        with errors.reading(f"the kubeconfig {path}: {field} {file}"):
+            open(file, "rb").close()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -320,3 +320,15 @@ def in_field(field: str) -> Iterator[None]:
         yield
     except InvalidInput as error:
         raise InvalidInput(f"{field}: {error}") from error
+
+
+@contextlib.contextmanager
+def reading(origin: str) -> Iterator[None]:
+    """Name the file that the block reads, and the option that names it.
+
+    :raises NotConfigured: the file can't be read
+    """
+    try:
+        yield
+    except OSError as error:
+        raise NotConfigured(f"{origin}: {error.strerror}") from error

@@ -342,15 +342,13 @@ def read_document(path: str | pathlib.Path, origin: str) -> Any:
     :raises NotConfigured: it can't be read, or holds something else; never
         with its content
     """
+    with errors.reading(origin), open(path, "rb") as source:
+        text = source.read(LIMIT + 1)
     try:
-        with open(path, "rb") as source:
-            text = source.read(LIMIT + 1)
         if len(text) > LIMIT:
             raise _Unusable(f"is larger than {LIMIT // 1024} KiB")
         # Its loader is one of yaml's safe ones.
         document = yaml.load(text.decode(), _Loader)  # noqa: S506  # nosec
-    except OSError as error:
-        raise errors.NotConfigured(f"{origin}: {error.strerror}") from error
     except _Unusable as error:
         raise errors.NotConfigured(f"{origin}: {error}") from error
     except _YAML_ERRORS as error:
@@ -375,12 +373,8 @@ def _profiles(option: str) -> dict[str, pathlib.Path]:
     directory = conf.CONF.capi_helm[option]
     if not directory:
         return {}
-    try:
+    with errors.reading(f"[capi_helm] {option} {directory}"):
         files = sorted(pathlib.Path(directory).iterdir())
-    except OSError as error:
-        raise errors.NotConfigured(
-            f"[capi_helm] {option} {directory}: {error.strerror}"
-        ) from error
     return {
         path.stem: path
         for path in files
@@ -439,12 +433,10 @@ def read_cas(path: str, origin: str) -> list[str]:
     :param origin: names file and option, for the message
     :raises NotConfigured: it can't be read, or has none
     """
+    with errors.reading(origin):
+        text = pathlib.Path(path).read_text("latin-1")
     try:
-        return encoding.pem_certificates(
-            pathlib.Path(path).read_text("latin-1")
-        )
-    except OSError as error:
-        raise errors.NotConfigured(f"{origin}: {error.strerror}") from error
+        return encoding.pem_certificates(text)
     except ValueError as error:
         raise errors.NotConfigured(
             f"{origin}: holds no certificates in PEM"

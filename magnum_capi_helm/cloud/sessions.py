@@ -290,13 +290,7 @@ def busy(error: errors.CloudError) -> bool:
 
     Octavia and Neutron say 409 then, Cinder 400.
     """
-    return isinstance(
-        error.__cause__,
-        (
-            openstack.exceptions.ConflictException,
-            openstack.exceptions.BadRequestException,
-        ),
-    )
+    return getattr(error.__cause__, "status_code", 0) in (400, 409)
 
 
 def is_not_offered(error: errors.CloudError) -> bool:

@@ -11,7 +11,6 @@ that is needed, so the polls find the work of a conductor that died.
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Callable, Iterator
 import contextlib
 import functools
@@ -48,9 +47,7 @@ class Turns:
         self._begin = start
         self._changed = threading.Condition()
         self._urgent = 0
-        self._queue: collections.OrderedDict[str, Work] = (
-            collections.OrderedDict()
-        )
+        self._queue: dict[str, Work] = {}
         self._mine = threading.local()
 
     @contextlib.contextmanager
@@ -121,7 +118,7 @@ class Turns:
     def _start(self) -> None:
         """Give the first of the queue a turn, beyond those waited for."""
         while self._queue and self.running + self._urgent < self.number:
-            _, work = self._queue.popitem(last=False)
+            work = self._queue.pop(next(iter(self._queue)))
             # If the process can't start more threads, the polls do the work.
             with contextlib.suppress(RuntimeError):
                 self._begin(functools.partial(self._do, work))

@@ -152,10 +152,9 @@ class Runtime:
         self._used = location.PerRelease[float]()
         self._next_sweep = 0.0
         self._add_timers(spread)
-        self._add_results_of_polls(spread)
-        self._add_results_of_operations()
+        self._add_results(spread)
 
-    def _add_results_of_polls(self, spread: Callable[[], float]) -> None:
+    def _add_results(self, spread: Callable[[], float]) -> None:
         clock = self.clock
         self.status_cache = schedules.PollCache[bool](
             _STATUS_REUSED, clock, spread
@@ -175,8 +174,6 @@ class Runtime:
         self.api_addresses = location.PerRelease[str]()
         #: Releases whose kubeconfig is to be delivered, with the problem.
         self.undelivered = location.PerRelease[str]()
-
-    def _add_results_of_operations(self) -> None:
         #: The state of each cluster at its last poll.
         self.decisions = location.PerRelease[Any]()
         #: Reasons why the desired state of a release is not applied: it would

@@ -366,21 +366,17 @@ def _status(output: bytes) -> dict[str, Any]:
 
 
 def _check_plugin(config: dict[str, Any]) -> None:
-    version = config.get("apiVersion")
+    problem, version = "", config.get("apiVersion")
     if version not in VERSIONS:
-        raise errors.NotConfigured(
-            f"the kubeconfig's exec plugin speaks {version}: it must be one "
-            f"of {', '.join(VERSIONS)}"
+        problem = f"speaks {version}: it must be one of {', '.join(VERSIONS)}"
+    elif not config.get("command"):
+        problem = "has no command"
+    elif config.get("interactiveMode") == "Always":
+        problem = (
+            "has interactiveMode Always: there is nobody that it could ask"
         )
-    if not config.get("command"):
-        raise errors.NotConfigured(
-            "the kubeconfig's exec plugin has no command"
-        )
-    if config.get("interactiveMode") == "Always":
-        raise errors.NotConfigured(
-            "the kubeconfig's exec plugin has interactiveMode Always: there "
-            "is nobody that it could ask"
-        )
+    if problem:
+        raise errors.NotConfigured(f"the kubeconfig's exec plugin {problem}")
 
 
 def _environment(config: dict[str, Any]) -> dict[str, str]:

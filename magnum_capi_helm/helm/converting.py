@@ -68,13 +68,8 @@ class Converter:
         :raises Unconvertible: a field can't be kept
         """
         for each in objects:
-            api = conversion.api_of(each)
-            if api.group in self.groups and conversion.converts(
-                api, conversion.NEW
-            ):
-                yield conversion.convert(each)
-            else:
-                yield each
+            is_old = manifests.is_old(each, self.groups)
+            yield conversion.convert(each) if is_old else each
 
     def migrate(
         self,

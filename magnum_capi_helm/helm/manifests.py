@@ -92,8 +92,8 @@ def converted(
             if isinstance(obj, dict):
                 identities.add(patches.identity(obj))
                 new = patches.patched(obj, patch)
-            if _is_old(obj, groups):
-                new = convert(new or obj) or new
+                if is_old(obj, groups):
+                    new = convert(new or obj) or new
             if new is not None:
                 parts += [text[end : node.start_mark.index], _json(new), "\n"]
                 end = node.end_mark.index
@@ -105,9 +105,8 @@ def converted(
     return "".join([*parts, text[end:]])
 
 
-def _is_old(obj: Any, groups: Collection[str]) -> bool:
-    if not isinstance(obj, dict):
-        return False
+def is_old(obj: conversion.Object, groups: Collection[str]) -> bool:
+    """Return whether an object of some API groups has to be converted."""
     api = conversion.api_of(obj)
     return api.group in groups and conversion.converts(api, conversion.NEW)
 

@@ -10,7 +10,8 @@ another service-account key would cut off every token.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+import contextlib
 import datetime
 from typing import Any, TypeAlias
 
@@ -59,18 +60,27 @@ def fetch(context: Any, cluster: Any) -> dict[str, Authority]:
     """
     authorities = {}
     for purpose, kind in _AUTHORITIES.items():
-        try:
+        with _asking_store(f"gave no {purpose} CA"):
             stored = cert_manager.get_cluster_ca_certificate(
                 cluster, context=context, ca_cert_type=kind
             )
             authorities[purpose] = _authority(stored)
-        except Exception as error:
-            # Each store raises what its client does.
-            raise errors.CloudError(
-                f"Magnum's certificate store gave no {purpose} CA. "
-                f"{_text(error)}"
-            ) from error
     return authorities
+
+
+@contextlib.contextmanager
+def _asking_store(failure: str, *, secret: bool = False) -> Iterator[None]:
+    """Translate what a store raises: each store raises what its client does.
+
+    :param failure: what the store did not do
+    :param secret: the cause may have a key, and Magnum logs causes
+    """
+    try:
+        yield
+    except Exception as error:
+        raise errors.CloudError(
+            f"Magnum's certificate store {failure}. {_text(error)}"
+        ) from (None if secret else error)
 
 
 def _authority(stored: Any) -> Authority:
@@ -291,7 +301,7 @@ def copy(context: Any, cluster: Any, ref: str, certificates: str) -> str:
     manager = backends.get_backend().CertManager
     owner = magnum_context.make_admin_context(all_tenants=True)
     owner.project_id, owner.user_id = cluster.project_id, cluster.user_id
-    try:
+    with _asking_store("took no CA", secret=True):
         stored = manager.get_cert(
             ref, resource_ref=cluster.uuid, context=context
         )
@@ -305,11 +315,6 @@ def copy(context: Any, cluster: Any, ref: str, certificates: str) -> str:
                 context=owner,
             )
         )
-    except Exception as error:
-        # Each store raises what its client does.
-        raise errors.CloudError(
-            f"Magnum's certificate store took no CA. {_text(error)}"
-        ) from None  # Magnum logs causes: this one may have the key.
 
 
 def find(
@@ -321,15 +326,10 @@ def find(
     """
     manager = backends.get_backend().CertManager
     for ref in refs:
-        try:
+        with _asking_store("gave no CA"):
             candidate = manager.get_cert(
                 ref, resource_ref=cluster.uuid, context=context
             ).get_certificate()
-        except Exception as error:
-            # Each store raises what its client does.
-            raise errors.CloudError(
-                f"Magnum's certificate store gave no CA. {_text(error)}"
-            ) from error
         if _bytes(candidate).strip() == certificate.strip().encode():
             return ref
     return None

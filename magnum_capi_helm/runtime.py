@@ -68,8 +68,6 @@ _PLANNERS = 3
 
 LOG = log.getLogger(__name__)
 
-Scope: TypeAlias = location.Scope
-
 
 class Question(NamedTuple):
     """The fault of one object, as one service knows it.
@@ -213,17 +211,16 @@ class Runtime:
             if now - last >= _FORGOTTEN:
                 self.forget(scope)
 
-    def forget(self, scope: Scope) -> None:
+    def forget(self, scope: location.Scope) -> None:
         """Drop all that this process keeps of a release.
 
-        An attribute that keeps something of releases is
-        :class:`location.Forgetful`.
+        An attribute that keeps something of releases has such a method.
         """
         for each in vars(self).values():
-            if isinstance(each, location.Forgetful):
+            if hasattr(each, "forget"):
                 each.forget(scope)
 
-    def invalidate(self, scope: Scope) -> None:
+    def invalidate(self, scope: location.Scope) -> None:
         """Look at a release again: something is about to change it."""
         self.status_cache.forget(scope)
         self.health_cache.forget(scope)

@@ -187,9 +187,8 @@ def _location_of(
 
 
 def _line(row: Row, location: ManagementCluster | None) -> Line:
-    release = (
-        location and location.releases.get(row.scope)
-    ) or ReleaseObjects()
+    releases = location.releases if location else {}
+    release = releases.get(row.scope, ReleaseObjects())
     return Line(
         row.name,
         row.uuid,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, TypeAlias, TypeVar
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import names
@@ -39,14 +39,6 @@ def object_labels(cluster: Any, release: str) -> dict[str, str]:
     return {
         key: names.label_value(value) for key, value in labels.items() if value
     }
-
-
-@runtime_checkable
-class Forgetful(Protocol):
-    """What a process keeps of releases, and drops when a release is gone."""
-
-    def forget(self, scope: Scope) -> None:
-        """Drop all that is kept of a release."""
 
 
 class PerRelease(dict[Scope, T]):

@@ -12,7 +12,6 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 SCOPE = (base.NAMESPACE, base.RELEASE)
 #: What is no cache of a conductor, and reads that drop releases themselves.
@@ -30,7 +29,7 @@ def places(name: str, value: Any) -> Iterator[str]:
                 yield from places(f"{name}.{key}", each)
 
 
-class ForgettingTest(deleting.DeletionTestCase):
+class ForgettingTest(base.DeletionTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.first = self.plane.runtime("conductor-1")

@@ -16,7 +16,6 @@ from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import described
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import deleting
 from magnum_capi_helm.tests.unit.status import provider_objects
 
 NO_HOST = "No valid host was found. "
@@ -28,7 +27,7 @@ MUTE = (
 IN_ERROR = "the server went into the state ERROR"
 
 
-class FaultsCase(deleting.DeletionTestCase):
+class FaultsCase(base.DeletionTestCase):
     def reason(self) -> str:
         """The cluster's status_reason after one more poll."""
         self.poll()

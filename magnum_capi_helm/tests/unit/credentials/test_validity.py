@@ -12,7 +12,6 @@ from magnum_capi_helm.status import addon
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 
 class HealthTest(rotating.RotationTestCase):
@@ -124,7 +123,7 @@ REPLACE = (
 PEOPLE = re.compile(f"{openstack.IDENTITY}/(projects|users)/[^/]+$")
 
 
-class DeletionLoginTestCase(deleting.DeletionTestCase):
+class DeletionLoginTestCase(base.DeletionTestCase):
     """A cluster that is being deleted; no machine goes."""
 
     def setUp(self) -> None:

@@ -32,6 +32,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -437,3 +438,28 @@ class NodegroupTestCase(FlowTestCase):
     def names(self) -> list[str]:
         """The chart's names of the groups that helm was last told of."""
         return [each["name"] for each in self.node_groups()]
+
+
+class DeletionTestCase(FlowTestCase):
+    """A cluster that polls delete."""
+
+    def finish(self) -> None:
+        self.capi.finish()
+        self.poll()
+        self.assertTrue(self.gone(), "the row is still there")
+
+    def overdue(self) -> None:
+        """Let the user have asked for the deletion long ago."""
+        mark = {lease.DELETE_MARK: "2026-01-01T00:00:00.000000Z"}
+        change = {"metadata": {"annotations": mark}}
+        where = (kinds.LEASE, NAMESPACE, RELEASE)
+        self.server.patch(*where, change)
+
+    def remains(self) -> dict[str, list[str]]:
+        """Return the objects on the management cluster, without namespaces."""
+        found = {
+            kind.name: self.server.names(kind)
+            for kind in kinds.ALL
+            if kind is not kinds.NAMESPACE
+        }
+        return {kind: names for kind, names in found.items() if names}

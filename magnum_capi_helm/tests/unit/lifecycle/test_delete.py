@@ -21,7 +21,6 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 #: helm's record of the first revision.
 _RECORD = names.helm_record(base.RELEASE, 1)
@@ -36,7 +35,7 @@ _REMOVED = (
 )
 
 
-class DeleteTest(deleting.DeletionTestCase):
+class DeleteTest(base.DeletionTestCase):
     def assert_gone(self) -> None:
         self.assertTrue(self.gone())
         self.assertEqual({}, self.remains())
@@ -224,18 +223,8 @@ class DeleteTest(deleting.DeletionTestCase):
         ):
             self.assertIn(phrase, line)
 
-    def test_objects_that_helm_keeps_go_without_an_owner(self) -> None:
-        self.create()
-        self.delete()
-        self.poll()
-        self.poll()
-        self.assert_gone()
-
-
-class HalfMadeTest(base.FlowTestCase):
-    """Magnum died between the rows of its two default groups."""
-
     def test_a_cluster_without_workers_is_deleted(self) -> None:
+        """Magnum died between the rows of its two default groups."""
         self.saved()
         self.groups()["default-worker"].destroy()
         self.poll()
@@ -245,8 +234,15 @@ class HalfMadeTest(base.FlowTestCase):
         self.poll()
         self.assertTrue(self.gone())
 
+    def test_objects_that_helm_keeps_go_without_an_owner(self) -> None:
+        self.create()
+        self.delete()
+        self.poll()
+        self.poll()
+        self.assert_gone()
 
-class HinderedDeleteTest(deleting.DeletionTestCase):
+
+class HinderedDeleteTest(base.DeletionTestCase):
     def test_a_deletion_waits_for_the_management_cluster(self) -> None:
         self.complete()
         self.management.unreachable()
@@ -343,7 +339,7 @@ class HinderedDeleteTest(deleting.DeletionTestCase):
         self.assertEqual({}, self.remains())
 
 
-class LateDeleteTest(deleting.DeletionTestCase):
+class LateDeleteTest(base.DeletionTestCase):
     """A poll that began before another conductor's ended the deletion."""
 
     def setUp(self) -> None:
@@ -368,6 +364,9 @@ class LateDeleteTest(deleting.DeletionTestCase):
         self.management.requests.clear()
         self.assertEqual("", delete.step(self.new_operation(late)))
         self.assertEqual([], self.management.requests)
+        # One of the health does nothing either.
+        poll_status.resume_deletion(self.new_operation(late))
+        self.assertEqual({}, self.remains())
 
     def test_a_late_poll_makes_no_lease(self) -> None:
         ascertain = identity.verify
@@ -418,18 +417,12 @@ class LateDeleteTest(deleting.DeletionTestCase):
         self.poll()
         self.assertTrue(self.gone())
 
-    def test_a_late_health_poll_does_nothing(self) -> None:
-        late = self.row()
-        self.poll()
-        poll_status.resume_deletion(self.new_operation(late))
-        self.assertEqual({}, self.remains())
-
     def poll_of(self, step: Any) -> None:
         with mock.patch.object(delete, "step", step):
             self.poll()
 
 
-class LateUpdateTest(deleting.DeletionTestCase):
+class LateUpdateTest(base.DeletionTestCase):
     """A request or poll that took the Lease when the cluster was gone."""
 
     def test_a_late_update_or_poll_writes_nothing(self) -> None:

@@ -21,21 +21,46 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 JANITOR = "janitor.capi.stackhpc.com"
 POLICY = "janitor.capi.stackhpc.com/volumes-policy"
 
 
-class ServicesTest(deleting.LeftoversTestCase):
+NEIGHBOUR = f"{base.RELEASE}-b"
+WEB = f"kube_service_{base.RELEASE}_default_web"
+
+
+def address(release: str = base.RELEASE) -> str:
+    return (
+        "Floating IP for Kubernetes external service default/web "
+        f"from cluster {release}"
+    )
+
+
+class LeftoversTestCase(base.DeletionTestCase):
+    """A deleted cluster without machines, and leftovers of its workloads."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.there = self.openstack.workloads
+
+    def drained(self, **fields: Any) -> None:
+        self.created(**fields)
+        self.delete()
+        self.capi.drain()
+
+    def reason(self) -> str:
+        self.poll()
+        return str(self.row().status_reason)
+
+
+class ServicesTest(LeftoversTestCase):
     """Load balancers, floating IPs and security groups of Services."""
 
     def test_they_go_after_the_machines_and_before_the_network(self) -> None:
         self.complete()
-        self.there.balancer(deleting.WEB)
-        self.there.address(
-            "192.0.2.7", deleting.address(), f"port-of-{deleting.WEB}"
-        )
+        self.there.balancer(WEB)
+        self.there.address("192.0.2.7", address(), f"port-of-{WEB}")
         self.there.group(
             "lb-sg-1",
             "Security Group for default/web Service LoadBalancer in cluster "
@@ -46,11 +71,10 @@ class ServicesTest(deleting.LeftoversTestCase):
         self.assertEqual([], self.there.requests)
         self.capi.drain()
         waiting = (
-            "load balancers of Kubernetes Services still to be deleted: "
-            f"{deleting.WEB}"
+            f"load balancers of Kubernetes Services still to be deleted: {WEB}"
         )
         self.assertEqual(waiting, self.reason())
-        self.assertEqual({deleting.WEB}, self.there.names())
+        self.assertEqual({WEB}, self.there.names())
         self.assertEqual(waiting, self.reason(), "a pending one is waited for")
         # The cluster's own user removes them.
         ways = [
@@ -68,31 +92,29 @@ class ServicesTest(deleting.LeftoversTestCase):
 
     def test_shared_objects_stay_and_are_named(self) -> None:
         self.there.balancer(
-            deleting.WEB,
+            WEB,
             tags=[
-                deleting.WEB,
-                f"kube_service_{deleting.NEIGHBOUR}_default_web",
+                WEB,
+                f"kube_service_{NEIGHBOUR}_default_web",
             ],
         )
-        self.there.address("192.0.2.7", deleting.address(), "port-of-a-server")
+        self.there.address("192.0.2.7", address(), "port-of-a-server")
         self.drained()
         stays = (
-            f"load balancer {deleting.WEB} stays: another cluster uses it; "
+            f"load balancer {WEB} stays: another cluster uses it; "
             "floating IP 192.0.2.7 stays: something else uses it"
         )
         self.assertEqual(
             f"network still to be deleted; {stays}", self.reason()
         )
         self.finish()
-        self.assertEqual({deleting.WEB, "192.0.2.7"}, self.there.names())
+        self.assertEqual({WEB, "192.0.2.7"}, self.there.names())
         [line] = self.warnings()
         self.assertIn(stays, line)
 
     def test_a_busy_load_balancer_is_waited_for_and_then_deleted(self) -> None:
         for status in ("PENDING_CREATE", "PENDING_UPDATE", "ERROR"):
-            self.there.balancer(
-                f"{deleting.WEB}-{status}", provisioning_status=status
-            )
+            self.there.balancer(f"{WEB}-{status}", provisioning_status=status)
         self.drained()
         self.poll()
         states = {
@@ -101,9 +123,9 @@ class ServicesTest(deleting.LeftoversTestCase):
         }
         self.assertEqual(
             {
-                f"{deleting.WEB}-PENDING_CREATE": "PENDING_CREATE",
-                f"{deleting.WEB}-PENDING_UPDATE": "PENDING_UPDATE",
-                f"{deleting.WEB}-ERROR": "PENDING_DELETE",
+                f"{WEB}-PENDING_CREATE": "PENDING_CREATE",
+                f"{WEB}-PENDING_UPDATE": "PENDING_UPDATE",
+                f"{WEB}-ERROR": "PENDING_DELETE",
             },
             states,
         )
@@ -118,12 +140,12 @@ class ServicesTest(deleting.LeftoversTestCase):
 
     def test_a_lot_of_them_is_shortened(self) -> None:
         for number in range(5):
-            self.there.balancer(f"{deleting.WEB}{number}")
+            self.there.balancer(f"{WEB}{number}")
         self.created()
         self.delete()
         # The clean-up needs no Cluster.
         self.capi.finish()
-        names = [f"{deleting.WEB}{number}" for number in range(3)]
+        names = [f"{WEB}{number}" for number in range(3)]
         end = f"{', '.join(names)} and 2 more"
         self.assertTrue(self.reason().endswith(end), end)
         self.there.settle()
@@ -131,14 +153,14 @@ class ServicesTest(deleting.LeftoversTestCase):
         self.assertTrue(self.gone())
 
 
-class VolumesTest(deleting.LeftoversTestCase):
+class VolumesTest(LeftoversTestCase):
     """Volumes and snapshots, by the label volumes_policy."""
 
     def setUp(self) -> None:
         super().setUp()
         self.there.volume("pvc-1", cluster=base.RELEASE)
         self.there.volume("pvc-2", cluster=base.RELEASE, keep="true")
-        self.there.volume("pvc-3", cluster=deleting.NEIGHBOUR)
+        self.there.volume("pvc-3", cluster=NEIGHBOUR)
         self.there.snapshot("snap-1", cluster=base.RELEASE)
         self.all = self.there.names()
 
@@ -204,7 +226,7 @@ class VolumesTest(deleting.LeftoversTestCase):
         self.finish()
 
 
-class JanitorTest(deleting.LeftoversTestCase):
+class JanitorTest(LeftoversTestCase):
     """Where cluster-api-janitor-openstack runs, it is its work."""
 
     def janitor(self, *, done: bool = False) -> None:
@@ -216,7 +238,7 @@ class JanitorTest(deleting.LeftoversTestCase):
         )
 
     def test_the_driver_leaves_it_to_the_janitor(self) -> None:
-        self.there.balancer(deleting.WEB)
+        self.there.balancer(WEB)
         self.created()
         self.janitor()
         self.delete()
@@ -230,10 +252,10 @@ class JanitorTest(deleting.LeftoversTestCase):
     def test_options_overrule_what_is_seen(self) -> None:
         for chosen, janitor, left in (
             ("driver", True, set()),
-            ("none", False, {deleting.WEB}),
+            ("none", False, {WEB}),
         ):
             self.set_option(cleanup=chosen)
-            self.there.balancer(deleting.WEB)
+            self.there.balancer(WEB)
             self.created()
             if janitor:
                 self.janitor()
@@ -264,16 +286,16 @@ class JanitorTest(deleting.LeftoversTestCase):
                 self.poll()
 
 
-class HinderedTest(deleting.LeftoversTestCase):
+class HinderedTest(LeftoversTestCase):
     """Services that refuse never hold a deletion up for good."""
 
     def test_an_undeletable_load_balancer_is_given_up_in_the_end(self) -> None:
-        self.there.balancer(deleting.WEB)
-        self.there.balancer(f"{deleting.WEB}2")
+        self.there.balancer(WEB)
+        self.there.balancer(f"{WEB}2")
         self.there.refusals["DELETE", "loadbalancers"] = 403
         self.drained()
         self.assertIn(
-            f"still to be deleted: {deleting.WEB}, {deleting.WEB}2; ",
+            f"still to be deleted: {WEB}, {WEB}2; ",
             self.reason(),
         )
         self.assertIn("can't be deleted: ", self.reason())
@@ -285,16 +307,12 @@ class HinderedTest(deleting.LeftoversTestCase):
         self.assertIn("network still to be deleted; load", self.reason())
         self.finish()
         [line] = [each for each in self.warnings() if "goes on" in each]
-        self.assertIn(f"{deleting.WEB}, {deleting.WEB}2", line)
-        self.assertEqual(
-            {deleting.WEB, f"{deleting.WEB}2"}, self.there.names()
-        )
+        self.assertIn(f"{WEB}, {WEB}2", line)
+        self.assertEqual({WEB, f"{WEB}2"}, self.there.names())
 
     def test_the_wait_begins_anew_when_something_goes(self) -> None:
-        self.there.balancer(deleting.WEB)
-        stuck = self.there.balancer(
-            f"{deleting.WEB}2", provisioning_status="PENDING_X"
-        )
+        self.there.balancer(WEB)
+        stuck = self.there.balancer(f"{WEB}2", provisioning_status="PENDING_X")
         self.drained()
         self.poll()
         self.plane.clock.advance(570)
@@ -329,9 +347,7 @@ class HinderedTest(deleting.LeftoversTestCase):
         self.assertTrue(str(reason).startswith(f"{snapshot}snap-1; "))
 
     def test_a_service_that_does_not_answer_is_named(self) -> None:
-        self.there.address(
-            "192.0.2.7", deleting.address(), "port-of-something"
-        )
+        self.there.address("192.0.2.7", address(), "port-of-something")
         self.drained()
         self.openstack.stop(openstack.BALANCER)
         waiting = self.reason()
@@ -343,7 +359,7 @@ class HinderedTest(deleting.LeftoversTestCase):
 
     def test_a_slow_cinder_keeps_no_load_balancer(self) -> None:
         # Else the network stays, too: load balancers are in it.
-        self.there.balancer(deleting.WEB)
+        self.there.balancer(WEB)
         self.there.volume("pvc-1", cluster=base.RELEASE)
 
         def clock() -> float:
@@ -382,7 +398,7 @@ class HinderedTest(deleting.LeftoversTestCase):
 
     def test_without_a_credential_magnums_user_does_it(self) -> None:
         """Machines that need it say so."""
-        self.there.balancer(deleting.WEB)
+        self.there.balancer(WEB)
         self.there.volume("pvc-1", cluster=base.RELEASE)
         self.created(labels={"volumes_policy": "delete"})
         self.delete()
@@ -396,7 +412,7 @@ class HinderedTest(deleting.LeftoversTestCase):
         self.assertEqual(set(), self.there.names())
 
     def test_a_credential_that_keystone_refuses(self) -> None:
-        self.there.balancer(deleting.WEB)
+        self.there.balancer(WEB)
         self.drained()
         refused = ka_exceptions.BadRequest("no")
         self.openstack.mocker.post(
@@ -408,7 +424,7 @@ class HinderedTest(deleting.LeftoversTestCase):
         )
 
 
-class DeletionTimeoutTest(deleting.DeletionTestCase):
+class DeletionTimeoutTest(base.DeletionTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.complete()

@@ -8,7 +8,6 @@ import datetime
 from typing import Any
 from unittest import mock
 
-from magnum.common import exception
 from magnum.conductor.handlers import nodegroup_conductor
 
 from magnum_capi_helm.database import status_writer
@@ -312,14 +311,6 @@ class DeleteTest(StaleTestCase):
         self.health_poll()
         self.assertNotIn("gpu", self.groups())
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
-
-    def test_the_default_groups_are_not_deleted(self) -> None:
-        self.assertRaises(
-            exception.NotSupported, self.remove, "default-worker"
-        )
-        self.health_poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertIn("default-worker", self.groups())
 
 
 class DoomedTest(StaleTestCase):

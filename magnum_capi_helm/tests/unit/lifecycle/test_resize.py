@@ -393,11 +393,7 @@ class RefusedRemovalTest(RemovalTestCase):
         return text
 
     def test_a_request_that_can_not_be_served_is_refused(self) -> None:
-        self.assertIn(
-            "nodegroup 'default-worker' has no 'x', 'y'; its nodes are "
-            f"{self.m0}, {self.m1}, {self.m2}, {self.m3}",
-            self.refused(2, "x", self.m0, "y"),
-        )
+        self.assertIn("has no 'x', 'y'", self.refused(2, "x", self.m0, "y"))
         error = errors.ManagementError("refused (403)")
         self.fails("patch", kinds.MACHINE, self.m1, error=error)
         self.refused(2, self.m0, self.m1)

@@ -65,14 +65,6 @@ class RefusalTest(upgrading.UpgradeTestCase):
         for fields, text in _TEMPLATES:
             self.assertIn(text, self.refused(self.template(**fields)))
 
-    def test_a_control_plane_too_small_for_kubeadm_is_refused(self) -> None:
-        self.set_option(minimum_flavor_vcpus=1)
-        self.assertIn(
-            "master_flavor_id: the flavor is too small: a control plane needs "
-            "2 VCPUs and 2048 MiB. Flavor 'm1.tiny' has 1 VCPUs and 4096 MiB",
-            self.refused(self.template(master_flavor_id="m1.tiny")),
-        )
-
     def test_an_upgrade_is_refused_during_another_operation(self) -> None:
         with self.busy():
             text = self.refused(self.template(image_id="ubuntu-1.35"))
@@ -108,15 +100,6 @@ class RefusalTest(upgrading.UpgradeTestCase):
             text = self._refused_with(error)
             self.assertIn(str(error), text)
             self.assertNotIn("does not fit", text)
-
-    def test_a_silent_management_cluster_refuses_the_upgrade(self) -> None:
-        self.management.unreachable()
-        new = self.template(image_id="ubuntu-1.35")
-        text = self.error_of(self.upgrade, new)
-        self.assertIn("does not answer", text)
-        self.assertIn("; try again in a moment", text)
-        self.assertNotIn("https://", text)
-        self.assertIn("It is https://fake", self.log.output)
 
     def test_a_write_that_is_refused_is_nothing(self) -> None:
         self.fails(

@@ -17,7 +17,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import moving
+from magnum_capi_helm.tests.unit.lifecycle import placing
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
 
@@ -146,7 +146,7 @@ _NOT_CONFIGURED = (
 )
 
 
-class DetailsTest(moving.OriginTestCase, upgrading.UpgradeTestCase):
+class DetailsTest(placing.OriginTestCase, upgrading.UpgradeTestCase):
     """A tenant reads statuses and answers, the operator reads the log."""
 
     def reasons(self) -> list[str]:

@@ -273,7 +273,7 @@ class ListOfSeveralTest(placing.LocationTestCase):
 
     def test_each_line_names_its_management_cluster(self) -> None:
         self.assertEqual([("web", "b", "ok")], self.where())
-        self.overwrite()
+        self.forget()
         self.assertEqual([("web", "b", "ok")], self.where())
 
     def test_another_clouds_clusters_are_not_listed(self) -> None:

@@ -14,7 +14,6 @@ from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import moving
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
@@ -37,7 +36,7 @@ def copy(
                 target.create(kind, each)
 
 
-class AcceptTest(moving.OriginTestCase):
+class AcceptTest(placing.OriginTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.complete()

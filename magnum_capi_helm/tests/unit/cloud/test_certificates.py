@@ -30,7 +30,7 @@ from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import rows
+from magnum_capi_helm.tests.unit.lifecycle import conductor
 
 
 class CertificatesTest(base.FlowTestCase):
@@ -270,7 +270,7 @@ class BrokenStoreTest(base.FlowTestCase):
     def test_a_refused_rotation_keeps_references_and_status(self) -> None:
         """Magnum has replaced the references, and set the status."""
         self.created()
-        old = rows.references(self.row())
+        old = conductor.references(self.row())
         self.broken(openstack_exceptions.HttpException("no", http_status=500))
         with self.busy():
             self.assertRaises(
@@ -279,7 +279,7 @@ class BrokenStoreTest(base.FlowTestCase):
                 self.context,
                 self.row(),
             )
-        self.assertEqual(old, rows.references(self.row()))
+        self.assertEqual(old, conductor.references(self.row()))
         self.assertEqual(4, self.log.output.count("stays in Magnum's store"))
         self.assertEqual("UPDATE_FAILED", self.row().status)
         row = self.health_poll()

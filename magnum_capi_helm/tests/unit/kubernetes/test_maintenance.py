@@ -26,7 +26,6 @@ from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.kubernetes import api
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import freezing
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
@@ -179,7 +178,7 @@ class ReadTest(oslotest_base.BaseTestCase):
         )
 
 
-class RefusedTest(freezing.FrozenTestCase):
+class RefusedTest(placing.FrozenTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.complete()
@@ -196,7 +195,7 @@ class RefusedTest(freezing.FrozenTestCase):
         )
 
     def refused(self, call: Callable[..., Any], *args: Any, **kw: Any) -> None:
-        self.assertIn(freezing.MESSAGE, self.error_of(call, *args, **kw))
+        self.assertIn(placing.MESSAGE, self.error_of(call, *args, **kw))
         self.assert_quiet()
         self.assertEqual(self.began, self.helms())
 
@@ -236,7 +235,7 @@ class RefusedTest(freezing.FrozenTestCase):
         group = self.groups()["more"]
         self.assertEqual("CREATE_FAILED", group.status)
         self.assertIsNone(group.stack_id)
-        self.assertIn(freezing.MESSAGE, group.status_reason)
+        self.assertIn(placing.MESSAGE, group.status_reason)
         self.heal()
 
     def test_a_new_cluster_of_which_nothing_is_made(self) -> None:
@@ -244,7 +243,7 @@ class RefusedTest(freezing.FrozenTestCase):
         self.refused(self.create)
         row = self.row()
         self.assertEqual("CREATE_FAILED", row.status)
-        self.assertIn(freezing.MESSAGE, row.status_reason)
+        self.assertIn(placing.MESSAGE, row.status_reason)
         self.assertIsNone(row.stack_id)
         self.assertEqual(1, len(self.openstack.credentials))
         self.delete()
@@ -252,14 +251,14 @@ class RefusedTest(freezing.FrozenTestCase):
         self.assertTrue(self.gone())
 
 
-class WaitsTest(freezing.FrozenTestCase):
+class WaitsTest(placing.FrozenTestCase):
     def test_a_deletion_is_accepted_and_waits(self) -> None:
         self.complete()
         self.freeze()
         self.delete()
         self.poll()
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        self.assertEqual(f"deletion waits: {freezing.MESSAGE}", self.why())
+        self.assertEqual(f"deletion waits: {placing.MESSAGE}", self.why())
         self.assert_quiet()
         self.assertEqual([], self.warnings())
         self.thaw()
@@ -281,7 +280,7 @@ class WaitsTest(freezing.FrozenTestCase):
         self.assertIn("worker", self.why())
         self.settle()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.assertEqual(freezing.MESSAGE, self.why())
+        self.assertEqual(placing.MESSAGE, self.why())
         self.assertEqual("HEALTHY", self.health_poll().health_status)
         self.assert_quiet()
         self.assertEqual([], self.warnings())
@@ -298,7 +297,7 @@ class WaitsTest(freezing.FrozenTestCase):
         self.poll_after(600)
         self.assertEqual(began, self.helms())
         self.assert_quiet()
-        self.assertEqual(freezing.MESSAGE, self.why())
+        self.assertEqual(placing.MESSAGE, self.why())
         self.thaw()
         self.poll()
         self.assertEqual(began + 1, self.helms())
@@ -347,7 +346,7 @@ class WaitsTest(freezing.FrozenTestCase):
         self.assertEqual({}, self.openstack.credentials)
 
 
-class AtWorkTest(freezing.FrozenTestCase):
+class AtWorkTest(placing.FrozenTestCase):
     def test_living_holders_of_leases_are_at_work(self) -> None:
         self.complete()
         rt = runtime.get()
@@ -367,7 +366,7 @@ class AtWorkTest(freezing.FrozenTestCase):
         self.assertEqual([], runtime.get().leases.holders())
 
 
-class ClockTest(freezing.FrozenTestCase):
+class ClockTest(placing.FrozenTestCase):
     def test_a_create_gets_the_time_of_a_freeze_back(self) -> None:
         self.create()
         rows: tuple[tuple[float, float, str], ...] = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two management clusters, each of which can be stopped or renamed."""
+"""Management clusters: a frozen one, another one, and two at a time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,80 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.config import options
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import base
 
+MESSAGE = (
+    "the management cluster is frozen for maintenance, try again when that "
+    "is over. The operator says: etcd moves"
+)
+NO_TRACE = f"neither the Cluster nor the Lease {base.RELEASE}"
 
-class LocationTestCase(base.FlowTestCase):
+
+class FrozenTestCase(base.FlowTestCase):
+    """The operator freezes it, and thaws it."""
+
+    def freeze(self, minutes: float = 0.0) -> None:
+        """It has been frozen for so long; the conductors know by now."""
+        rt = self.plane.runtime("operator")
+        rt.maintenance.freeze(
+            "etcd moves", "op@host", time.time() - minutes * 60
+        )
+        self.plane.clock.advance(6)
+        self.management.requests.clear()
+
+    def thaw(self) -> None:
+        """It is over, and the conductors know by now."""
+        self.plane.runtime("operator").maintenance.thaw(time.time())
+        self.plane.clock.advance(6)
+
+    def assert_quiet(self) -> None:
+        """Nothing was written there since the freeze; helm did not run."""
+        verbs = {each.verb for each in self.management.requests}
+        self.assertLessEqual(verbs, set(management.READS))
+
+    def helms(self) -> int:
+        return len(self.helm.upgrades) + len(self.helm.uninstalls)
+
+
+class OriginTestCase(base.FlowTestCase):
+    """Where the row says that the cluster is, and where Magnum looks."""
+
+    def recorded(self) -> str:
+        return str(self.groups()["default-master"].stack_id)
+
+    def here(self) -> str:
+        """What it says when it knows this management cluster."""
+        return f"{base.RELEASE}@{self.management.identity()}"
+
+    def forget(self) -> None:
+        """The row says what 1.4.0, or Magnum's handler, writes into it."""
+        master = self.groups()["default-master"]
+        master.stack_id = base.RELEASE
+        master.save()
+
+    def move(self, *namespaces: str) -> plane.Plane:
+        """Magnum is started with another kubeconfig."""
+        other = plane.Plane(conf.CONF.capi_helm.chart_store)
+        for name in namespaces:
+            other.server.create(kinds.NAMESPACE, {"metadata": {"name": name}})
+        base.install(self, other.runtime())
+        return other
+
+    def move_back(self) -> None:
+        """Magnum is started with the kubeconfig that it had."""
+        base.install(self, self.plane.runtime())
+
+    def assert_untouched(self, other: plane.Plane) -> None:
+        """Nothing was written there, and helm never ran."""
+        verbs = {each.verb for each in other.management.requests}
+        self.assertLessEqual(verbs, {"get", "list"})
+        self.assertEqual([], other.helm.upgrades)
+        self.assertEqual([], other.helm.uninstalls)
+
+
+class LocationTestCase(OriginTestCase):
     """Two management clusters, a and b."""
 
     def setUp(self) -> None:
@@ -75,16 +144,6 @@ class LocationTestCase(base.FlowTestCase):
         self.settle()
         self.poll()
         self.assertEqual("CREATE_COMPLETE", self.row().status)
-
-    def recorded(self) -> str:
-        """What the row of the control plane says."""
-        return str(self.groups()["default-master"].stack_id)
-
-    def overwrite(self) -> None:
-        """Magnum's handler puts the bare release over the record."""
-        master = self.groups()["default-master"]
-        master.stack_id = base.RELEASE
-        master.save()
 
     def there(self, name: str) -> bool:
         """Whether one of them has anything of the cluster."""

@@ -2,15 +2,17 @@
 
 """What users can get wrong, and what they read then.
 
-The requests go through Magnum's own handlers. The module ``bad_inputs`` has
-the tables.
+The requests go through Magnum's own handlers, each refused with the one line
+that says why. The rules of a label or value are rows of its topic,
+``tests/unit/features``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 import contextlib
-from typing import Any
+import dataclasses
+from typing import Any, TypeAlias
 import uuid
 
 import fixtures
@@ -22,15 +24,265 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
-from magnum_capi_helm.tests.unit.lifecycle import bad_inputs
 from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """A cluster that differs from one that works.
+
+    :param refusal: the whole status_reason
+    :param labels: of the cluster
+    :param fields: of the cluster
+    :param template: fields of the cluster template
+    :param chart: version that the template asks for; empty: the default
+    :param options: of ``[capi_helm]``
+    """
+
+    refusal: str
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    template: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    chart: str = ""
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+Table: TypeAlias = dict[str, Input]
+
+#: Values of labels that are none of the type.
+TYPES: Table = {
+    "pods: IPv6 alone": Input(
+        "label pods_cidr: give an IPv4 network without host bits (/8 to "
+        "/24), for dual-stack followed by an IPv6 network (/48 to /64). It "
+        "is 'fd00:1::/56'; Cluster API's OpenStack provider makes IPv4 "
+        "subnets alone, and floating IPs are IPv4; an example is "
+        "10.100.0.0/16",
+        labels={"pods_cidr": "fd00:1::/56"},
+    ),
+    "taint: a value that is not ASCII": Input(
+        "label node_taints: give key=value:effect or key:effect, separated "
+        "by commas, with the effects NoSchedule, PreferNoSchedule, "
+        "NoExecute. It is 'size=größe:NoSchedule'; 'größe' is no value: up "
+        "to 63 of A-Z a-z 0-9 - _ . , a letter or digit at both ends",
+        labels={"node_taints": "size=größe:NoSchedule"},
+    ),
+    "a zone among several": Input(
+        "label control_plane_availability_zones: give names of Nova "
+        "availability zones, separated by commas. It is 'az1,az9'; 'az9' is "
+        "none of those that are there (az1, az2)",
+        labels={"control_plane_availability_zones": "az1,az9"},
+    ),
+    "a version of the chart in words": Input(
+        "label capi_helm_chart_version: give a chart version. It is "
+        "'latest'; an example is 0.27.0",
+        template={"labels": {"capi_helm_chart_version": "latest"}},
+    ),
+}
+
+#: Text that somebody on its way would read as more than text.
+SYNTAX: Table = {
+    "registry: a command": Input(
+        "label container_infra_prefix: give a registry, with or without a "
+        "path. It is 'registry.example.org/$(id)'; an example is "
+        "registry.example.org:5000/kubernetes",
+        labels={"container_infra_prefix": "registry.example.org/$(id)"},
+    ),
+    "OIDC: a second line": Input(
+        "label oidc_client_id: give the client ID that tokens are issued "
+        "for, of only letters, digits, full stops and _ , : = / + @ % * < [ "
+        "] -. It is 'me\\n- x'",
+        labels={
+            "oidc_issuer_url": "https://sso.example.org",
+            "oidc_client_id": "me\n- x",
+        },
+    ),
+}
+
+#: What does not go with each other, or with the chart.
+CONTRADICTIONS: Table = {
+    "a network that a load balancer of ovn would not join": Input(
+        "label api_server_network: give it with another octavia_provider "
+        "than ovn, whose load balancers can't connect two networks. It is "
+        "'public'",
+        labels={
+            "octavia_provider": "ovn",
+            "api_server_network": "public",
+            "master_lb_floating_ip_enabled": "false",
+        },
+    ),
+    "Hubble without cilium": Input(
+        "label cilium_hubble_ui_enabled: give it with "
+        "network_driver=cilium. It is 'true'",
+        labels={"cilium_hubble_ui_enabled": "true"},
+    ),
+    "a version of the other network plugin": Input(
+        "label calico_chart_version: give it with network_driver=calico. It "
+        "is 'v3.31.6'",
+        labels={"calico_chart_version": "v3.31.6"},
+        template={"network_driver": "cilium"},
+    ),
+    "a type of etcd's volume that is not made": Input(
+        "label etcd_volume_type: give it together with "
+        "etcd_blockdevice_size. It is 'fast'",
+        labels={"etcd_volume_type": "fast"},
+    ),
+    "a type of etcd's disk, which is no volume": Input(
+        "label etcd_blockdevice_volume_type: give it with "
+        "etcd_blockdevice_type=volume. It is 'fast'",
+        labels={
+            "etcd_blockdevice_size": "10",
+            "etcd_blockdevice_type": "local",
+            "etcd_blockdevice_volume_type": "fast",
+        },
+    ),
+    "a rotation of no audit log, by an alias": Input(
+        "label audit_log_maxage: give it together with "
+        "audit_log_enabled=true. It is '7'",
+        labels={"audit_log_maxage": "7"},
+    ),
+    "a threshold of no autoscaler": Input(
+        "label auto_scaling_utilization_threshold: give it together with "
+        "auto_scaling_enabled=true. It is '0.7'",
+        labels={"auto_scaling_utilization_threshold": "0.7"},
+    ),
+    "port security in no extra network": Input(
+        "label extra_network_port_security: give it together with "
+        "extra_network_names. It is 'false'",
+        labels={"extra_network_port_security": "false"},
+    ),
+    "a zone of volumes that are not made": Input(
+        "label boot_volume_availability_zone: give it together with "
+        "boot_volume_size, docker_volume_size or extra_volumes. It is "
+        "'nova'",
+        labels={"boot_volume_availability_zone": "nova"},
+    ),
+    "two volumes of one name": Input(
+        "label extra_volumes: give each name once. It is 'data:1,data:2'",
+        labels={"extra_volumes": "data:1,data:2"},
+    ),
+    "security groups": Input(
+        "label extra_security_groups: give it with a chart version that "
+        "applies it. It is 'web'; charts 0.11.0 and later do, and this is "
+        "0.10.1",
+        labels={"extra_security_groups": "web"},
+        chart="0.10.1",
+    ),
+    "a template for clients that use no certificates": Input(
+        "tls_disabled: choose a template without it, since the Kubernetes API "
+        "always has TLS and `openstack coe cluster config` would leave the "
+        "certificates out. It is true in cluster template 'bare'",
+        template={"tls_disabled": True, "name": "bare"},
+    ),
+    "a flavor of no load balancer": Input(
+        "label api_server_lb_flavor: give it with master_lb_enabled. It is "
+        "'ha'",
+        labels={"api_server_lb_flavor": "ha"},
+        fields={"master_lb_enabled": False},
+        options={"api_load_balancer": "requested"},
+    ),
+    "a network of the API and a floating IP": Input(
+        "label api_server_network: give it with "
+        "master_lb_floating_ip_enabled=false. It is 'public'",
+        labels={"api_server_network": "public"},
+    ),
+}
+
+#: What OpenStack does not have, or not as a cluster needs it.
+UNFIT: Table = {
+    "a security group that is not there": Input(
+        "label extra_security_groups (spaces separate names): there is no "
+        "such security group; choose one of `openstack security group list`. "
+        "It is 'db'",
+        labels={"extra_security_groups": "web db"},
+    ),
+    "a flavor that Octavia does not have": Input(
+        "label api_server_lb_flavor: give the name of an Octavia flavor. It "
+        "is 'big'; Octavia has ha, small",
+        labels={"api_server_lb_flavor": "big"},
+    ),
+    "a zone that Octavia does not have": Input(
+        "label api_server_lb_availability_zone: give the name of an Octavia "
+        "availability zone. It is 'az9'; Octavia has az1",
+        labels={"api_server_lb_availability_zone": "az9"},
+    ),
+    "a network of the API that is not there": Input(
+        "label api_server_network: there is no such network; choose one of "
+        "`openstack network list`. It is 'management'",
+        labels={
+            "api_server_network": "management",
+            "master_lb_floating_ip_enabled": "false",
+        },
+    ),
+    "a network of the API without addresses of the nodes' IP version": (
+        Input(
+            "label api_server_network: the network has no IPv4 subnet, and "
+            "nodes have IPv4 addresses; choose another. It is 'ipv6'",
+            labels={
+                "api_server_network": "ipv6",
+                "master_lb_floating_ip_enabled": "false",
+            },
+        )
+    ),
+}
+
+#: Labels without an effect.
+UNKNOWN: Table = {
+    "a label that another driver applies": Input(
+        "label cert_manager_api has no effect: kubeadm always lets the "
+        "cluster sign certificate requests. It is 'false'; label "
+        "coredns_tag has no effect: kubeadm chooses the versions that belong "
+        "to the Kubernetes version. It is '1.11.1'",
+        labels={
+            "coredns_tag": "1.11.1",
+            "cert_manager_api": "false",
+            "different_failure_domain": "false",
+            "heat_container_agent_tag": "wallaby-stable-1",
+        },
+        options={"unknown_labels": "reject"},
+    ),
+}
+
+#: What OpenStack does not have, by HTTP.
+LOOKUPS: Table = {
+    "a flavor that is not there": Input(
+        "flavor_id: there is no such flavor; choose one of `openstack flavor "
+        "list`. It is 'm1.huge'",
+        fields={"flavor_id": "m1.huge"},
+    ),
+    "a flavor that is too small": Input(
+        "flavor_id: the flavor is too small: a node needs 2 VCPUs and 2048 "
+        "MiB. Flavor 'm1.tiny' has 2 VCPUs and 512 MiB",
+        fields={"flavor_id": "m1.tiny"},
+    ),
+    "an image with a name of two lines": Input(
+        "image_id: there is no such image; choose one of `openstack image "
+        "list`. It is 'dos\\n6'",
+        template={"image_id": "dos\n6"},
+    ),
+    "an image that is not there": Input(
+        "image_id: there is no such image; choose one of `openstack image "
+        "list`. It is 'dos'",
+        template={"image_id": "dos"},
+    ),
+    "a subnet that is not there": Input(
+        "fixed_subnet: there is no such subnet; choose one of `openstack "
+        "subnet list`. It is 'lost'",
+        fields={"fixed_subnet": "lost"},
+    ),
+    "a keypair that is not there": Input(
+        "keypair: there is no such keypair; choose one of `openstack keypair "
+        "list`. It is 'lost'",
+        fields={"keypair": "lost"},
+    ),
+}
+
 
 #: Requests that change the management cluster.
 _WRITES = {"create", "replace", "apply", "patch", "delete"}
 
 
 @contextlib.contextmanager
-def _options(given: bad_inputs.Input) -> Iterator[None]:
+def _options(given: Input) -> Iterator[None]:
     for name, value in given.options.items():
         conf.CONF.set_override(name, value, "capi_helm")
     try:
@@ -50,7 +302,7 @@ class RefusedTestCase(base.FlowTestCase):
             )
         )
 
-    def check(self, table: bad_inputs.Table) -> None:
+    def check(self, table: Table) -> None:
         """Each is refused with its text, and leaves no trace."""
         self.assertEqual(
             {title: each.refusal for title, each in table.items()},
@@ -60,7 +312,7 @@ class RefusedTestCase(base.FlowTestCase):
             },
         )
 
-    def refusal(self, title: str, given: bad_inputs.Input) -> str:
+    def refusal(self, title: str, given: Input) -> str:
         """What the user reads; nothing is written for the request."""
         self.management.requests.clear()
         try:
@@ -80,7 +332,7 @@ class RefusedTestCase(base.FlowTestCase):
         self.assertEqual(text, self.reason(), title)
         return text
 
-    def send(self, given: bad_inputs.Input) -> None:
+    def send(self, given: Input) -> None:
         self.uuid = str(uuid.uuid4())
         template = dict(given.template)
         if given.chart:
@@ -112,19 +364,19 @@ class ClusterTest(RefusedTestCase):
         return cloud
 
     def test_a_value_of_the_wrong_type_is_refused(self) -> None:
-        self.check(bad_inputs.TYPES)
+        self.check(TYPES)
 
     def test_text_with_syntax_is_refused(self) -> None:
-        self.check(bad_inputs.SYNTAX)
+        self.check(SYNTAX)
 
     def test_contradicting_labels_are_refused(self) -> None:
-        self.check(bad_inputs.CONTRADICTIONS)
+        self.check(CONTRADICTIONS)
 
     def test_unfit_networks_and_load_balancers_are_refused(self) -> None:
-        self.check(bad_inputs.UNFIT)
+        self.check(UNFIT)
 
     def test_unknown_labels_are_refused(self) -> None:
-        self.check(bad_inputs.UNKNOWN)
+        self.check(UNKNOWN)
 
 
 class LookupTest(RefusedTestCase):
@@ -133,4 +385,4 @@ class LookupTest(RefusedTestCase):
     by_http = True
 
     def test_an_object_that_openstack_lacks_is_refused(self) -> None:
-        self.check(bad_inputs.LOOKUPS)
+        self.check(LOOKUPS)

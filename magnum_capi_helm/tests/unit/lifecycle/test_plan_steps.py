@@ -17,7 +17,7 @@ from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import freezing
+from magnum_capi_helm.tests.unit.lifecycle import placing
 from magnum_capi_helm.tests.unit.lifecycle import test_rotate_ca
 
 _HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
@@ -43,7 +43,7 @@ class KindsTest(test_base.BaseTestCase):
         self.assertEqual(sorted(set(keys)), sorted(keys))
 
 
-class HookTest(freezing.FrozenTestCase, test_rotate_ca.RotationTestCase):
+class HookTest(placing.FrozenTestCase, test_rotate_ca.RotationTestCase):
     """A cluster whose API has a load balancer.
 
     An earlier version let its machines wait for Magnum's polls.

@@ -31,7 +31,7 @@ from magnum_capi_helm.status import replacement
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import rows
+from magnum_capi_helm.tests.unit.lifecycle import conductor
 
 #: Trusted and signing CAs of the Secrets, and machines that are replaced.
 _STEPS = (
@@ -96,7 +96,7 @@ class RotationTestCase(base.NodegroupTestCase):
         super().setUp()
         self.before = {each: self.pair(each) for each in ("ca", "proxy", "sa")}
         self.etcd = self.pair("etcd")
-        self.references = rows.references(self.row())
+        self.references = conductor.references(self.row())
         self.kubeconfig()
         self.rotations = 0
         for name in _REAL:
@@ -208,7 +208,7 @@ class RotationTestCase(base.NodegroupTestCase):
         self.until_complete()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
-        used = set(rows.references(self.row()).values())
+        used = set(conductor.references(self.row()).values())
         self.assertEqual(used, self.stored())
 
     def stored(self) -> set[str]:
@@ -248,7 +248,7 @@ class RotationTest(RotationTestCase):
         self.assertEqual(3, len(uids))
         self.assertEqual(self.etcd, self.pair("etcd"))
         self.assertNotIn(ca_rotation.Rotation.KEY, self.intent_keys())
-        now = rows.references(self.row())
+        now = conductor.references(self.row())
         self.assertEqual(set(now.values()), self.stored())
         self.assertEqual(count, len(self.stored()))
         kept = [e for e in now if now[e] == self.references[e]]

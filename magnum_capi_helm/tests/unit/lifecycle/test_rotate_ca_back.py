@@ -21,7 +21,7 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import rows
+from magnum_capi_helm.tests.unit.lifecycle import conductor
 from magnum_capi_helm.tests.unit.lifecycle import test_rotate_ca
 from magnum_capi_helm.tests.unit.operations import (
     test_template_guard_builds as builds,
@@ -60,7 +60,7 @@ class RotationBackTestCase(test_rotate_ca.RotationTestCase):
         """Secrets, references and certificates are those of before."""
         for purpose, pair in self.before.items():
             self.assertEqual(pair, self.pair(purpose))
-        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual(self.references, conductor.references(self.row()))
         self.assertEqual(self.kept, self.stored())
         self.assertNotIn(ca_rotation.Rotation.KEY, self.intent_keys())
 
@@ -108,7 +108,7 @@ class RefusalTest(RotationBackTestCase):
         self.plane.runtime().lease_wait = 0.0
         with self.busy():
             self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
-        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual(self.references, conductor.references(self.row()))
 
     def test_other_changes_wait_for_its_end(self) -> None:
         self.rotate_ca()
@@ -125,10 +125,10 @@ class RefusalTest(RotationBackTestCase):
         self.assertIn("the CA rotation has not ended", text)
         # As a conductor with an older version of the driver leaves it.
         self.save(status="UPDATE_COMPLETE")
-        kept, stored = rows.references(self.row()), self.stored()
+        kept, stored = conductor.references(self.row()), self.stored()
         text = self.error_of(self.rotate_ca)
         self.assertIn("a resize to the present count", text)
-        self.assertEqual(kept, rows.references(self.row()))
+        self.assertEqual(kept, conductor.references(self.row()))
         self.assertEqual(stored, self.stored())
         self.resize(2)
         self.assert_rotated()
@@ -140,7 +140,7 @@ class UnansweredTest(RotationBackTestCase):
     def test_a_rotation_that_may_be_stored_is_taken_back(self) -> None:
         self.fails("patch", kinds.SECRET, "-intent", times=1)
         self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
-        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual(self.references, conductor.references(self.row()))
         self.assertNotIn(ca_rotation.Rotation.KEY, self.intent_keys())
 
     def test_a_rotation_that_cannot_be_taken_back_goes_on(self) -> None:
@@ -157,12 +157,12 @@ class UnansweredTest(RotationBackTestCase):
         with mock.patch.object(self.management, "patch", store):
             self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
         self.assertEqual("UPDATE_FAILED", self.row().status)
-        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual(self.references, conductor.references(self.row()))
         self.health_poll()
         self.until_complete()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(("new", "new"), (self.trusted(), self.signer()))
-        used = set(rows.references(self.row()).values())
+        used = set(conductor.references(self.row()).values())
         self.assertEqual(set(), used - self.stored())
 
 
@@ -264,7 +264,7 @@ class CertificatesTest(test_rotate_ca.RotationTestCase):
         """The row or the rotation has each certificate in the store."""
         rotation = self.rotation()
         named = {
-            *rows.references(self.row()).values(),
+            *conductor.references(self.row()).values(),
             *rotation.references.values(),
             *rotation.certificates,
         }
@@ -295,7 +295,7 @@ class CertificatesTest(test_rotate_ca.RotationTestCase):
         self.refuse()
         self.assertRaises(exception.MagnumException, self.rotate_ca)
         self.assertEqual(kept, self.stored())
-        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual(self.references, conductor.references(self.row()))
         self.save(status="UPDATE_COMPLETE")
         made: list[str] = []
         with self.storing(made), self.dies("patch", kinds.SECRET, "-intent"):
@@ -303,7 +303,7 @@ class CertificatesTest(test_rotate_ca.RotationTestCase):
         self.assertEqual(_OF_MAGNUM, len(made))
         self.tick()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual(self.references, conductor.references(self.row()))
         self.assertEqual("old", self.trusted())
 
     def test_names_that_are_refused_leave_none(self) -> None:
@@ -325,7 +325,7 @@ class CertificatesTest(test_rotate_ca.RotationTestCase):
 
         with self.storing([], refuse):
             self.rotate_ca()
-            self.assertEqual(self.references, rows.references(self.row()))
+            self.assertEqual(self.references, conductor.references(self.row()))
             self.poll()
             self.assertEqual("old", self.trusted())
         self.assert_named()
@@ -344,7 +344,7 @@ class CertificatesTest(test_rotate_ca.RotationTestCase):
 
         with mock.patch.object(database_rows, "save", save), self.dies():
             self.rotate_ca()
-        self.assertEqual(self.references, rows.references(self.row()))
+        self.assertEqual(self.references, conductor.references(self.row()))
         self.poll()
         self.assertEqual("old new", self.trusted())
         self.assertEqual(2, self.shown().count(b"BEGIN CERTIFICATE"))
@@ -366,7 +366,7 @@ class EndedTest(test_rotate_ca.RotationTestCase):
 
     def kept(self) -> tuple[object, ...]:
         pairs = self.pair("ca"), self.pair("sa")
-        return *pairs, rows.references(self.row()), self.stored()
+        return *pairs, conductor.references(self.row()), self.stored()
 
     def assert_dropped(self, copy: dict[str, str], count: int = 3) -> None:
         """The copy replaces no machine and changes no CA."""

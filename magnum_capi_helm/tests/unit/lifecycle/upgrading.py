@@ -50,7 +50,6 @@ class UpgradeTestCase(base.NodegroupTestCase):
             flavors={
                 "m1.medium": "m1.medium",
                 "m1.large": "m1.large",
-                "m1.tiny": cluster_spec.Flavor("m1.tiny", 1, 4096, 20),
                 "own": "own",
             },
             networks={"public": "net-1", "other": "net-2"},

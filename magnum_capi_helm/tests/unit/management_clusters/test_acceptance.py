@@ -16,13 +16,12 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.cli import test_management_cluster_accept
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import moving
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
 NOT_ACCEPTED = "is not the one that the other clusters are on"
 
 
-class OneTest(moving.OriginTestCase):
+class OneTest(placing.OriginTestCase):
     """A complete cluster, and Magnum is started with another kubeconfig."""
 
     def setUp(self) -> None:

@@ -15,7 +15,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import moving
+from magnum_capi_helm.tests.unit.lifecycle import placing
 
 NEITHER = f"neither the Cluster nor the helm release {base.RELEASE} is in"
 
@@ -23,7 +23,7 @@ NEITHER = f"neither the Cluster nor the helm release {base.RELEASE} is in"
 LABELED = {"capi.stackhpc.com/cluster": base.RELEASE}
 
 
-class MissingTestCase(moving.OriginTestCase):
+class MissingTestCase(placing.OriginTestCase):
     def lose(self) -> None:
         """All of the cluster, but for the namespace of its project."""
         for kind in kinds.ALL:
@@ -225,7 +225,7 @@ class SomethingIsLeftTest(MissingTestCase):
         self.assertTrue(self.gone())
 
 
-class RememberedTest(moving.OriginTestCase):
+class RememberedTest(placing.OriginTestCase):
     def test_a_claim_records_the_identity(self) -> None:
         self.management.kill_before("apply", kinds.SECRET)
         self.assertRaises(management.Killed, self.create)
@@ -256,11 +256,11 @@ class RememberedTest(moving.OriginTestCase):
         row = self.health_poll()
         self.assertEqual(base.RELEASE, self.recorded())
         self.assertEqual("UNKNOWN", row.health_status)
-        self.assertIn(moving.NO_TRACE, row.health_status_reason["api"])
+        self.assertIn(placing.NO_TRACE, row.health_status_reason["api"])
         self.assert_untouched(other)
 
 
-class BeforeTheFirstPollTest(moving.OriginTestCase):
+class BeforeTheFirstPollTest(placing.OriginTestCase):
     """Magnum has overwritten the record, and the Cluster was not seen yet."""
 
     def started(self) -> None:
@@ -284,7 +284,7 @@ class BeforeTheFirstPollTest(moving.OriginTestCase):
             other = self.move(*namespaces)
             self.poll()
             self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
-            self.assertIn(moving.NO_TRACE, self.why())
+            self.assertIn(placing.NO_TRACE, self.why())
             self.assertEqual(base.RELEASE, self.recorded())
             self.assert_untouched(other)
 
@@ -295,7 +295,7 @@ class BeforeTheFirstPollTest(moving.OriginTestCase):
         self.delete()
         self.poll()
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        self.assertIn(moving.NO_TRACE, self.why())
+        self.assertIn(placing.NO_TRACE, self.why())
         self.assertEqual(1, len(self.openstack.credentials))
         self.assert_untouched(other)
         self.move_back()
@@ -365,14 +365,14 @@ class DeletedByHandTest(MissingTestCase):
         self.delete()
         self.poll()
         self.assertFalse(self.gone())
-        self.assertIn(moving.NO_TRACE, self.why())
+        self.assertIn(placing.NO_TRACE, self.why())
         self.assertEqual(1, len(self.openstack.credentials))
 
 
 FOREIGN = "the management cluster is not the one that the cluster was made on"
 
 
-class ElsewhereTest(moving.OriginTestCase):
+class ElsewhereTest(placing.OriginTestCase):
     def test_another_one_concludes_no_deletion(self) -> None:
         self.complete()
         self.delete()

@@ -263,7 +263,7 @@ class CreateTest(placing.LocationTestCase):
         )
         for lost in (False, True):
             if lost:
-                self.overwrite()
+                self.forget()
             self.restart()
             self.poll()
             self.assertFalse(self.there("a"))
@@ -298,7 +298,7 @@ class WindowTest(placing.LocationTestCase):
         """Also while the other place is down."""
         here = self.planes["b"].management.identity()
         for down in (False, True):
-            self.overwrite()
+            self.forget()
             self.restart()
             if down:
                 self.stop("a")

@@ -7,6 +7,7 @@ What helm can't read is made readable, once, under the Lease; then it goes on.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 import contextlib
 import itertools
@@ -19,14 +20,88 @@ import yaml
 
 from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.helm import manifests
+from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import stranded
+from magnum_capi_helm.tests.unit.lifecycle import upgrading
+
+CAPI = "cluster.x-k8s.io"
+CAPO = f"infrastructure.{CAPI}"
+OLD = f"{CAPO}/v1alpha7"
+NEW = f"{CAPO}/v1beta1"
+COPY = names.original(base.RELEASE, 1)
+
+
+class StrandedTestCase(upgrading.UpgradeTestCase):
+    """A complete cluster, its release made by chart 0.10.1.
+
+    CAPO serves what that chart makes no more.
+    """
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.strand()
+
+    def strand(self) -> None:
+        """Let the manifest name what an older chart made."""
+        body = self.body()
+        body["manifest"] = body["manifest"].replace(NEW, OLD)
+        self.put(body)
+        self.before = self.record(1)["data"]
+
+    def record(self, version: int = 1) -> client.Object:
+        return self.live(
+            kinds.SECRET, names.helm_record(base.RELEASE, version)
+        )
+
+    def body(self, version: int = 1) -> client.Object:
+        text = base64.b64decode(self.record(version)["data"]["release"])
+        found: client.Object = encoding.unpack(text)
+        return found
+
+    def put(self, body: client.Object) -> None:
+        """Store another one, as helm would."""
+        text = base64.b64encode(encoding.pack(body).encode()).decode()
+        name = self.record()["metadata"]["name"]
+        self.edit(kinds.SECRET, name, {"data": {"release": text}})
+
+    def objects(self, version: int = 1) -> dict[str, client.Object]:
+        """The objects of a manifest by their kind; one of each."""
+        found = yaml.safe_load_all(self.body(version)["manifest"])
+        return {each["kind"]: each for each in found}
+
+    def revisions(self, prefix: str = "") -> list[int]:
+        """Numbers of the Secrets named so; by default of helm's records."""
+        prefix = prefix or names.helm_record(base.RELEASE, 0)[:-1]
+        return [
+            int(each.removeprefix(prefix))
+            for each in self.server.names(kinds.SECRET)
+            if each.startswith(prefix)
+        ]
+
+    def named(self, version: int = 1) -> set[str]:
+        """API versions in the manifest of a revision."""
+        found = manifests.apis(self.body(version)["manifest"])
+        return {each.name for each in found}
+
+    def writes(self) -> list[tuple[str, str, str]]:
+        """What was written on the management cluster, but for the Lease."""
+        return [
+            (each.verb, each.kind, each.name)
+            for each in self.management.requests
+            if each.verb in ("create", "replace", "patch", "delete")
+            and each.kind != "Lease"
+        ]
+
+    def copy(self) -> client.Object | None:
+        return self.server.get(kinds.SECRET, base.NAMESPACE, COPY)
+
 
 #: Kinds of each cluster that have a newer version.
 CONVERTED = {
@@ -38,7 +113,7 @@ CONVERTED = {
 }
 
 
-class UpgradeTest(stranded.StrandedTestCase):
+class UpgradeTest(StrandedTestCase):
     def test_a_resize_gets_through_and_helm_runs_twice(self) -> None:
         before = self.body()
         self.helm.upgrades.clear()
@@ -47,23 +122,21 @@ class UpgradeTest(stranded.StrandedTestCase):
         self.assertEqual(3, self.replicas())
         self.assertIn(
             f"Revision 1 of {base.RELEASE} in {base.NAMESPACE} names API "
-            f"versions that are not served: changed {stranded.OLD} to "
-            f"v1beta1 in its record; what it was is in Secret {stranded.COPY}",
+            f"versions that are not served: changed {OLD} to "
+            f"v1beta1 in its record; what it was is in Secret {COPY}",
             self.log.output,
         )
         # The record is what it was but for the versions.
         after = self.body()
         self.assertEqual(
-            before["manifest"].replace(
-                f'"{stranded.OLD}", "kind"', f'"{stranded.NEW}", "kind"'
-            ),
+            before["manifest"].replace(f'"{OLD}", "kind"', f'"{NEW}", "kind"'),
             after["manifest"],
         )
         for each in after["manifest"].split("\n---\n"):
             json.loads(each)
-        self.assertNotIn(stranded.OLD, self.named())
+        self.assertNotIn(OLD, self.named())
         self.assertEqual(
-            f"rewritten: {stranded.OLD} to v1beta1",
+            f"rewritten: {OLD} to v1beta1",
             after["info"].pop("description"),
         )
         del before["manifest"], after["manifest"]
@@ -92,7 +165,7 @@ class UpgradeTest(stranded.StrandedTestCase):
         self.assertEqual("1.35.1", self.machines()["default-worker"][0])
 
     def test_the_first_original_record_is_kept(self) -> None:
-        meta = {"name": stranded.COPY, "namespace": base.NAMESPACE}
+        meta = {"name": COPY, "namespace": base.NAMESPACE}
         first = {"metadata": meta, "data": {"release": "first"}}
         self.server.create(kinds.SECRET, first)
         self.resize(3)
@@ -101,7 +174,7 @@ class UpgradeTest(stranded.StrandedTestCase):
 
     def test_the_last_deployed_revision_is_what_helm_reads(self) -> None:
         body = self.body()
-        body["manifest"] = body["manifest"].replace(stranded.OLD, stranded.NEW)
+        body["manifest"] = body["manifest"].replace(OLD, NEW)
         self.put(body)
         self.helm.outcomes = [helm.Outcome.REFUSED]
         self.resize(3)
@@ -130,11 +203,11 @@ class UpgradeTest(stranded.StrandedTestCase):
         self.assertEqual(1, len(self.helm.upgrades))
 
 
-class ChartTooOldTest(stranded.StrandedTestCase):
+class ChartTooOldTest(StrandedTestCase):
     """The chart itself makes what is not served."""
 
     def strand(self) -> None:
-        self.management.retired.add(f"{stranded.CAPI}/v1beta1")
+        self.management.retired.add(f"{CAPI}/v1beta1")
         self.before = self.record()["data"]
         # As with versions that the driver can't convert.
         self.useFixture(fixtures.MockPatchObject(conversion, "TABLES", {}))
@@ -157,7 +230,7 @@ class ChartTooOldTest(stranded.StrandedTestCase):
 
     def test_fields_of_another_version_are_not_compared(self) -> None:
         self.resize(3)
-        self.assertIn(f"{stranded.CAPI}/v1beta2", self.named())
+        self.assertIn(f"{CAPI}/v1beta2", self.named())
         plane = names.control_plane(base.RELEASE)
         more = {"spec": {"replicas": 3}}
         self.edit(kinds.CONTROL_PLANE, plane, more)
@@ -170,7 +243,7 @@ class ChartTooOldTest(stranded.StrandedTestCase):
         self.assertEqual([("patch", "Cluster", base.RELEASE)], patched)
 
 
-class ConvertedTest(stranded.StrandedTestCase):
+class ConvertedTest(StrandedTestCase):
     """The chart makes v1beta1, and v1beta2 alone is served."""
 
     def strand(self) -> None:
@@ -233,7 +306,7 @@ class ConvertedTest(stranded.StrandedTestCase):
 
     def refuse_a_field(self) -> None:
         """Assert that a resize is refused for a field without a row."""
-        tables = {**conversion.TABLES, (stranded.CAPI, "Cluster"): {}}
+        tables = {**conversion.TABLES, (CAPI, "Cluster"): {}}
         self.useFixture(fixtures.MockPatchObject(conversion, "TABLES", tables))
         # The request refuses it, if the driver has converted before.
         with contextlib.suppress(exception.MagnumException):
@@ -279,12 +352,12 @@ class NewClusterTest(base.FlowTestCase):
         self.assertEqual(2, len(self.helm.upgrades))
 
 
-class DeletionTest(stranded.StrandedTestCase):
+class DeletionTest(StrandedTestCase):
     """helm does not say why it can't uninstall."""
 
     def strand(self) -> None:
         # What CAPO's objects are named, it does not look at: they are kept.
-        self.management.retired.add(f"{stranded.CAPI}/v1beta1")
+        self.management.retired.add(f"{CAPI}/v1beta1")
         self.before = self.record()["data"]
 
     def test_a_cluster_is_deleted(self) -> None:
@@ -299,11 +372,11 @@ class DeletionTest(stranded.StrandedTestCase):
         self.management.retired.clear()
         self.helm.outcomes = [helm.Outcome.REFUSED]
         self.resize(3)
-        self.management.retired.add(f"{stranded.CAPI}/v1beta1")
+        self.management.retired.add(f"{CAPI}/v1beta1")
         self.helm.outcomes = [helm.Outcome.DONE, helm.Outcome.UNREACHABLE]
         self.delete()
-        self.assertIn(f"{stranded.CAPI}/v1beta1", self.named(1))
-        self.assertIn(f"{stranded.CAPI}/v1beta2", self.named(2))
+        self.assertIn(f"{CAPI}/v1beta1", self.named(1))
+        self.assertIn(f"{CAPI}/v1beta2", self.named(2))
 
     def test_another_error_of_helm_is_shown_as_it_is(self) -> None:
         self.management.retired.clear()
@@ -332,17 +405,13 @@ class DeletionTest(stranded.StrandedTestCase):
         self.assertEqual([], self.server.names(kinds.CLUSTER))
 
 
-class DisturbedTest(stranded.StrandedTestCase):
+class DisturbedTest(StrandedTestCase):
     def before_write(self, verb: str, act: Callable[[], None]) -> None:
         """Act once, just before such a request for a record."""
 
         def before() -> None:
             asked = self.management.requests
-            if (
-                asked
-                and asked[-1].name == stranded.COPY
-                and asked[-1].verb == verb
-            ):
+            if asked and asked[-1].name == COPY and asked[-1].verb == verb:
                 self.management.before = lambda: None
                 act()
 
@@ -357,7 +426,7 @@ class DisturbedTest(stranded.StrandedTestCase):
         self.before_write("create", write)
         self.resize(3)
         self.assertEqual(2, self.replicas())
-        self.assertIn(stranded.OLD, self.named())
+        self.assertIn(OLD, self.named())
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         self.poll_after(60)
         self.assertEqual(3, self.replicas())
@@ -369,7 +438,7 @@ class DisturbedTest(stranded.StrandedTestCase):
             self.before_write(verb, self.take_over)
             self.resize(3)
             self.assertEqual(1, len(self.helm.upgrades), verb)
-            self.assertIn(stranded.OLD, self.named(), verb)
+            self.assertIn(OLD, self.named(), verb)
             self.hold()
         self.poll()
         self.assertEqual(3, self.replicas())
@@ -380,7 +449,7 @@ class DisturbedTest(stranded.StrandedTestCase):
         self.hold("other")
 
     def test_a_conductor_killed_before_the_copy_loses_nothing(self) -> None:
-        self.killed_before("create", stranded.COPY)
+        self.killed_before("create", COPY)
 
     def test_a_conductor_killed_before_the_record_loses_nothing(self) -> None:
         self.killed_before("replace", self.record()["metadata"]["name"])
@@ -390,7 +459,7 @@ class DisturbedTest(stranded.StrandedTestCase):
         self.management.kill_before(verb, kinds.SECRET, name)
         self.assertRaises(management.Killed, self.resize, 3)
         self.management.recover()
-        self.assertIn(stranded.OLD, self.named())
+        self.assertIn(OLD, self.named())
         for _ in range(2):
             self.poll()
             self.plane.clock.advance(lease.DURATION + 1)

@@ -16,10 +16,10 @@ from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import described
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.status import provider_objects
+from magnum_capi_helm.tests.unit.status import shapes
 
 NO_HOST = "No valid host was found. "
-NO_ROOM = provider_objects.NO_ROOM
+NO_ROOM = shapes.NO_ROOM
 MUTE = (
     "no server yet: Cluster API's OpenStack provider does not say why: "
     "its log may, ask the operator"

@@ -11,12 +11,11 @@ from oslotest import base
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import provider_objects
 from magnum_capi_helm.tests.unit.status import shapes
 
 
 def _network(**status: Any) -> view.Object:
-    found = provider_objects.network()
+    found = shapes.network()
     found["metadata"]["namespace"] = "magnum-p"
     found["spec"] = {"apiServerLoadBalancer": {"enabled": True}}
     found["status"] |= status

@@ -23,9 +23,6 @@ from magnum_capi_helm.status import health
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests import data
-from magnum_capi_helm.tests.unit.status import core_objects
-from magnum_capi_helm.tests.unit.status import provider_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 _PARTS = "The control plane or the MachineDeployment has its own, with names."
@@ -139,7 +136,7 @@ def types() -> Iterator[Type]:
 
 def _machine(shape: str, name: str, **changes: Any) -> view.Object:
     group = None if name == "cp-1" else "default-worker"
-    return core_objects.machine(shape, name, group=group, **changes)
+    return shapes.machine(shape, name, group=group, **changes)
 
 
 def _objects(shape: str, *, ready: bool) -> dict[str, list[view.Object]]:
@@ -147,15 +144,13 @@ def _objects(shape: str, *, ready: bool) -> dict[str, list[view.Object]]:
     count = None if ready else 0
     machine, server = "OpenStackMachine", "OpenStackServer"
     found = {
-        "Cluster": [core_objects.cluster(shape)],
-        "KubeadmControlPlane": [
-            core_objects.control_plane(shape, ready=count)
-        ],
-        "MachineDeployment": [core_objects.workers(shape, ready=count)],
+        "Cluster": [shapes.cluster(shape)],
+        "KubeadmControlPlane": [shapes.control_plane(shape, ready=count)],
+        "MachineDeployment": [shapes.workers(shape, ready=count)],
         "Machine": [_machine(shape, each, node=ready) for each in _NAMES],
-        "OpenStackCluster": [provider_objects.network()],
-        machine: [provider_objects.server(each) for each in _NAMES],
-        server: [provider_objects.openstack_server(e, "") for e in _NAMES],
+        "OpenStackCluster": [shapes.network()],
+        machine: [shapes.server(each) for each in _NAMES],
+        server: [shapes.openstack_server(e, "") for e in _NAMES],
     }
     found["OpenStackCluster"][0]["status"]["ready"] = ready
     for each in found[server]:
@@ -278,9 +273,9 @@ def told(
         rows = dataclasses.replace(
             rows, groups=rows.groups[:1], leaving=rows.groups[1:]
         )
-    expected = cluster_status.Expected(rows, releases.REQUIRED)
+    expected = cluster_status.Expected(rows, shapes.REQUIRED)
     return Told(
-        releases.verdict(seen, rows, addons=frozenset()),
+        shapes.verdict(seen, rows, addons=frozenset()),
         health.health(seen),
         cluster_status.grow(seen, expected),
     )

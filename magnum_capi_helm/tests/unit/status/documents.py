@@ -23,13 +23,12 @@ from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests import data
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 RELEASE = "web-0d864f219217"
 FOLDER = pathlib.Path(data.__file__).parent / "status"
 
-REQUIRED = releases.REQUIRED
+REQUIRED = shapes.REQUIRED
 
 Object = dict[str, Any]
 
@@ -57,7 +56,7 @@ def names() -> list[str]:
 
 def rows(workers: int) -> requested_groups.Rows:
     """What Magnum's rows want: one control plane, so many workers."""
-    made = releases.rows(workers)
+    made = shapes.rows(workers)
     plane, group = made.groups
     return dataclasses.replace(
         made,

@@ -10,10 +10,14 @@ v1beta2 from 1.11 on, with the old set below ``status.deprecated``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import dataclasses
 import re
+import types
 from typing import Any, TypeAlias
 
+from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
 V1BETA1 = "v1beta1"
@@ -58,7 +62,7 @@ def sentence(reason: str) -> str:
     return re.sub(r"( \(since \d\d:\d\d UTC\))? \[[a-z-]+\]$", "", reason)
 
 
-def conditions(found: Conditions) -> list[dict[str, str]]:
+def listed(found: Conditions) -> list[dict[str, str]]:
     """As an object lists them, but for those without a status."""
     return [
         {"type": name, "status": status, "reason": reason, "message": message}
@@ -86,8 +90,8 @@ def shown(
     found: dict[str, Any] = dict(status or {})
     if observed is not None:
         found["observedGeneration"] = observed
-    of_old = {"conditions": conditions(old), **(old_counters or {})}
-    of_new = {"conditions": conditions(new), **(new_counters or {})}
+    of_old = {"conditions": listed(old), **(old_counters or {})}
+    of_new = {"conditions": listed(new), **(new_counters or {})}
     if shape == V1BETA2:
         found |= {**of_new, "deprecated": {"v1beta1": of_old}}
     else:
@@ -105,3 +109,363 @@ def shown(
         "spec": dict(spec),
         "status": found,
     }
+
+
+_CALM = calm("RollingOut ScalingUp ScalingDown Remediating Deleting Paused")
+
+#: The conditions of what is well, of the old set and of the new.
+_CLUSTER_OLD = well(
+    "Ready ControlPlaneInitialized ControlPlaneReady InfrastructureReady"
+)
+_CLUSTER_NEW = {
+    **well(
+        "Available RemoteConnectionProbe InfrastructureReady "
+        "ControlPlaneInitialized ControlPlaneAvailable WorkersAvailable"
+    ),
+    **_CALM,
+}
+_PLANE_OLD = well(
+    "Ready Available CertificatesAvailable ControlPlaneComponentsHealthy "
+    "EtcdClusterHealthy MachinesReady"
+)
+_PLANE_NEW = {
+    **well(
+        "Available CertificatesAvailable EtcdClusterHealthy "
+        "ControlPlaneComponentsHealthy MachinesReady MachinesUpToDate"
+    ),
+    **_CALM,
+}
+_WORKERS_OLD = well("Ready Available MachineSetReady")
+_WORKERS_NEW = {
+    **well("Available MachinesReady MachinesUpToDate"),
+    **_CALM,
+}
+_MACHINE_OLD = well("Ready BootstrapReady InfrastructureReady NodeHealthy")
+_MACHINE_NEW = {
+    **well(
+        "Available Ready UpToDate BootstrapConfigReady InfrastructureReady "
+        "NodeReady NodeHealthy"
+    ),
+    **calm("Updating Deleting Paused"),
+}
+
+
+def cluster(
+    shape: str,
+    *,
+    old: Conditions | None = None,
+    new: Conditions | None = None,
+    endpoint: Mapping[str, Any] | None = None,
+    stamp: str | None = ROWS.fingerprint(),
+    paused: bool = False,
+    deleting: bool = False,
+    observed: int = 2,
+) -> view.Object:
+    """The Cluster, available unless told otherwise."""
+    metadata: dict[str, Any] = {}
+    if stamp is not None:
+        metadata["annotations"] = {"magnum.openstack.org/intent": stamp}
+    if deleting:
+        metadata["deletionTimestamp"] = "2026-11-21T12:00:00Z"
+    if endpoint is None:
+        endpoint = {"host": "192.0.2.10", "port": 6443}
+    return shown(
+        shape,
+        RELEASE,
+        spec={"controlPlaneEndpoint": dict(endpoint), "paused": paused},
+        old={**_CLUSTER_OLD, **(old or {})},
+        new={**_CLUSTER_NEW, **(new or {})},
+        status={"phase": "Provisioned"},
+        observed=observed,
+        metadata=metadata,
+    )
+
+
+def _counters(
+    existing: int, up_to_date: int, ready: int
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Counters of the old and of the new contract."""
+    old = {"updatedReplicas": up_to_date, "readyReplicas": ready}
+    new = {
+        "upToDateReplicas": up_to_date,
+        "readyReplicas": ready,
+        "availableReplicas": ready,
+    }
+    return {**old, "unavailableReplicas": existing - ready}, new
+
+
+def control_plane(
+    shape: str,
+    count: int = 1,
+    *,
+    existing: int | None = None,
+    up_to_date: int | None = None,
+    ready: int | None = None,
+    observed: int = 2,
+    old: Conditions | None = None,
+    new: Conditions | None = None,
+    status: Mapping[str, Any] | None = None,
+) -> view.Object:
+    """The KubeadmControlPlane, settled unless told otherwise."""
+    existing = count if existing is None else existing
+    old_counters, new_counters = _counters(
+        existing,
+        count if up_to_date is None else up_to_date,
+        count if ready is None else ready,
+    )
+    return shown(
+        shape,
+        f"{RELEASE}-control-plane",
+        group="controlplane.cluster.x-k8s.io",
+        spec={"replicas": count, "version": "v1.34.2"},
+        old={**_PLANE_OLD, **(old or {})},
+        new={**_PLANE_NEW, **(new or {})},
+        status={"replicas": existing, "version": "v1.34.2", **(status or {})},
+        old_counters=old_counters,
+        new_counters=new_counters,
+        observed=observed,
+    )
+
+
+def workers(
+    shape: str,
+    count: int = 2,
+    *,
+    group: str = "default-worker",
+    existing: int | None = None,
+    up_to_date: int | None = None,
+    ready: int | None = None,
+    observed: int = 2,
+    old: Conditions | None = None,
+    new: Conditions | None = None,
+    deleting: bool = False,
+    autoscaled: bool = False,
+) -> view.Object:
+    """A MachineDeployment, settled unless told otherwise."""
+    existing = count if existing is None else existing
+    old_counters, new_counters = _counters(
+        existing,
+        count if up_to_date is None else up_to_date,
+        count if ready is None else ready,
+    )
+    metadata: dict[str, Any] = {}
+    if deleting:
+        metadata["deletionTimestamp"] = "2026-11-21T12:00:00Z"
+    if autoscaled:
+        metadata["annotations"] = {view.AUTOSCALER_ANNOTATION: "9"}
+    return shown(
+        shape,
+        f"{RELEASE}-{group}",
+        spec={"replicas": count},
+        old={**_WORKERS_OLD, **(old or {})},
+        new={**_WORKERS_NEW, **(new or {})},
+        status={"replicas": existing, "phase": "Running"},
+        old_counters=old_counters,
+        new_counters=new_counters,
+        observed=observed,
+        metadata=metadata,
+    )
+
+
+def _registered(name: str, address: str) -> dict[str, Any]:
+    """What a Machine says once its node is there."""
+    return {
+        "nodeRef": {"name": f"node-{name}"},
+        "addresses": [
+            {"type": "InternalIP", "address": address},
+            {"type": "InternalDNS", "address": name},
+        ],
+    }
+
+
+def machine(
+    shape: str,
+    name: str,
+    *,
+    group: str | None = "default-worker",
+    address: str = "192.168.3.7",
+    node: bool = True,
+    old: Conditions | None = None,
+    new: Conditions | None = None,
+    deleting: bool = False,
+) -> view.Object:
+    """A Machine with a ready node unless told otherwise.
+
+    :param group: None for the control plane
+    """
+    labels = {"cluster.x-k8s.io/cluster-name": RELEASE}
+    if group is None:
+        labels["cluster.x-k8s.io/control-plane"] = ""
+    else:
+        labels["cluster.x-k8s.io/deployment-name"] = f"{RELEASE}-{group}"
+    status: dict[str, Any] = {"phase": "Running"}
+    if node:
+        status |= _registered(name, address)
+    metadata: dict[str, Any] = {"labels": labels}
+    if deleting:
+        metadata["deletionTimestamp"] = "2026-11-21T12:00:00Z"
+    return shown(
+        shape,
+        name,
+        spec={"infrastructureRef": {"name": f"server-{name}"}},
+        old={**_MACHINE_OLD, **(old or {})},
+        new={**_MACHINE_NEW, **(new or {})},
+        status=status,
+        metadata=metadata,
+    )
+
+
+NO_HOST = "No valid host was found. There are not enough hosts available."
+#: What a tenant reads of it.
+NO_ROOM = (
+    "No valid host was found: the cloud has no room for a server of this "
+    "flavor there; choose another flavor or availability zone, or ask the "
+    "operator; auto-healing then replaces the machine, or resize with "
+    "--nodes-to-remove"
+)
+
+
+def server(
+    name: str,
+    conditions: Conditions | None = None,
+    failure: str | None = None,
+) -> view.Object:
+    """The OpenStackMachine behind the Machine ``name``."""
+    status: dict[str, Any] = {"conditions": listed(conditions or {})}
+    if failure:
+        status["failureMessage"] = failure
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "metadata": {"name": f"server-{name}", "generation": 2},
+        "status": status,
+    }
+
+
+def openstack_server(
+    name: str,
+    state: str = "ERROR",
+    condition: tuple[str, str, str] = ("False", "InstanceStateError", ""),
+    instance: str = "i-1",
+    since: str = "",
+) -> view.Object:
+    """The OpenStackServer behind the Machine ``name``, as CAPO 0.14 has it.
+
+    :param since: when its condition last changed
+    """
+    found = listed({"InstanceReady": condition})
+    if since:
+        found[0]["lastTransitionTime"] = since
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1",
+        "kind": "OpenStackServer",
+        "metadata": {"name": f"server-{name}"},
+        "status": {
+            "ready": state == "ACTIVE",
+            "instanceID": instance,
+            "instanceState": state,
+            "conditions": found,
+        },
+    }
+
+
+def network(
+    conditions: Conditions | None = None, failure: str | None = None
+) -> view.Object:
+    """The OpenStackCluster."""
+    return {
+        **server("", conditions, failure),
+        "metadata": {"name": RELEASE},
+    }
+
+
+def addon(
+    component: str, phase: str | None = "Deployed", failure: str = ""
+) -> view.Object:
+    """A HelmRelease or Manifests object; phase None: no status yet."""
+    status = {} if phase is None else {"phase": phase}
+    if failure:
+        status["failureMessage"] = failure
+    return {
+        "apiVersion": "addons.stackhpc.com/v1alpha1",
+        "kind": "HelmRelease",
+        "metadata": {"name": f"{RELEASE}-{component}", "generation": 1},
+        "status": status,
+    }
+
+
+REQUIRED = tuple(
+    [
+        "MachinesReady",
+        "Ready",
+        "EtcdClusterHealthy",
+        "ControlPlaneComponentsHealthy",
+    ]
+)
+
+
+def complete(shape: str, **changes: Any) -> view.View:
+    made = machine
+    found: dict[str, Any] = {
+        "cluster": cluster(shape),
+        "control_plane": control_plane(shape),
+        "deployments": (workers(shape),),
+        "machines": (
+            made(shape, "cp-1", group=None, address="192.168.3.5"),
+            made(shape, "w-1", address="192.168.3.6"),
+            made(shape, "w-2", address="192.168.3.7"),
+        ),
+        "addons": (
+            addon("ccm-openstack"),
+            addon("cni-calico"),
+        ),
+        "revisions": (
+            view.Revision(1, "superseded"),
+            view.Revision(2, "deployed"),
+        ),
+        "clock": view.Clock(NOW),
+    }
+    return view.View(release=RELEASE, **{**found, **changes})
+
+
+def rows(count: int) -> requested_groups.Rows:
+    """The rows of all shapes, with so many machines in each group."""
+    groups = tuple(
+        dataclasses.replace(each, count=count) for each in ROWS.groups
+    )
+    return dataclasses.replace(ROWS, groups=groups)
+
+
+def verdict(
+    seen: view.View, rows: requested_groups.Rows = ROWS, **options: Any
+) -> cluster_status.Verdict:
+    """On the release that the rows of all shapes are of.
+
+    The Cluster has their fingerprint, whatever they are.
+    """
+    annotations = view.annotations_of(seen.cluster or {})
+    if (
+        requested_groups.FINGERPRINT_ANNOTATION in annotations
+        and rows is not ROWS
+    ):
+        annotations[requested_groups.FINGERPRINT_ANNOTATION] = (
+            rows.fingerprint()
+        )
+    now = options.pop("now", NOW)
+    seen = dataclasses.replace(seen, clock=view.Clock(now))
+    options.setdefault("required", REQUIRED)
+    options.setdefault("addons", ADDONS)
+    expected = cluster_status.Expected(rows, **options)
+    return cluster_status.verdict(seen, expected)
+
+
+_SCOPE = ("magnum-p", "demo")
+
+
+def answered(seen: view.View, fault: view.Fault | None) -> view.View:
+    """The view with one answer to all questions; None: nobody was asked."""
+    asked = [e for each in seen.servers for e in faults.about_server(each)]
+    if seen.infrastructure:
+        asked += faults.about_network(seen.infrastructure)
+    answers = {each: (0.0, fault) for each in asked} if fault else {}
+    runtime: Any = types.SimpleNamespace(faults={_SCOPE: answers})
+    return faults.with_faults(runtime, _SCOPE, seen)

@@ -12,9 +12,6 @@ from oslotest import base
 from magnum_capi_helm.status import addon
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import core_objects
-from magnum_capi_helm.tests.unit.status import provider_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 _CNI = (
@@ -28,13 +25,13 @@ _SECRET = {"data": {"values": "YTogMQ=="}, "metadata": {"name": "config"}}
 
 
 def cni(phase: str = "Failed", failure: str = "") -> view.Object:
-    return provider_objects.addon("cni-calico", phase, failure)
+    return shapes.addon("cni-calico", phase, failure)
 
 
 def told(*addons: view.Object, now: float = shapes.NOW, **changes: Any) -> str:
-    seen = releases.complete(shapes.V1BETA2, addons=addons, **changes)
+    seen = shapes.complete(shapes.V1BETA2, addons=addons, **changes)
     names = frozenset(map(view.name_of, addons))
-    return releases.verdict(seen, addons=names, now=now).reason
+    return shapes.verdict(seen, addons=names, now=now).reason
 
 
 def ill_nodes() -> dict[str, Any]:
@@ -43,10 +40,10 @@ def ill_nodes() -> dict[str, Any]:
     shape = shapes.V1BETA2
     return {
         "machines": (
-            core_objects.machine(shape, "cp-1", group=None),
-            core_objects.machine(shape, "w-1", new=ill),
+            shapes.machine(shape, "cp-1", group=None),
+            shapes.machine(shape, "w-1", new=ill),
         ),
-        "deployments": (core_objects.workers(shape, ready=0),),
+        "deployments": (shapes.workers(shape, ready=0),),
     }
 
 
@@ -82,7 +79,7 @@ class RankTest(base.BaseTestCase):
             ("cni-calico-globalnetpolicy", "no CRD yet"),
             ("cni-calico-monitoring", "no CRD yet"),
         ):
-            failed = provider_objects.addon(name, "Failed", why)
+            failed = shapes.addon(name, "Failed", why)
             # The chart sets this for every addon.
             failed["spec"] = {"bootstrap": True}
             self.assertIn("machine w-1", told(failed, **ill_nodes()))
@@ -102,7 +99,7 @@ class NoteTest(base.BaseTestCase):
             ("[]", ""),
         ]
         for note, words in rows:
-            made = provider_objects.addon("monitoring", "Installing")
+            made = shapes.addon("monitoring", "Installing")
             noted = note if isinstance(note, str) else json.dumps(note)
             made["metadata"]["annotations"] = {name: noted}
             self.assertEqual(
@@ -115,17 +112,17 @@ class SecretTest(base.BaseTestCase):
 
     def told(self, live: str, handled: str, wanted: str) -> str:
         name = "secret.addons.stackhpc.com/config"
-        made = provider_objects.addon("monitoring")
+        made = shapes.addon("monitoring")
         made["spec"] = {"a": 1}
         note = {"spec": {"a": 1}, "metadata": {"annotations": {name: handled}}}
         made["metadata"]["annotations"] = {
             _HANDLED: json.dumps(note),
             name: live,
         }
-        seen = releases.complete(shapes.V1BETA2, addons=(made,))
+        seen = shapes.complete(shapes.V1BETA2, addons=(made,))
         names = frozenset((view.name_of(made),))
         secrets = {"config": wanted, "other": "z"}
-        return releases.verdict(seen, addons=names, secrets=secrets).reason
+        return shapes.verdict(seen, addons=names, secrets=secrets).reason
 
     def test_an_addon_is_done_with_the_values_of_its_secret(self) -> None:
         late = "addon monitoring: its latest change is still to be installed"
@@ -150,19 +147,19 @@ class PausedTest(base.BaseTestCase):
     def test_a_paused_part_is_no_complete_one(self) -> None:
         shape = shapes.V1BETA2
         paused = "the operator has paused it: nothing is changed"
-        workers = core_objects.workers(shape)
-        plane = core_objects.control_plane(shape)
+        workers = shapes.workers(shape)
+        plane = shapes.control_plane(shape)
         for each in (workers, plane):
             each["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
-        ccm = provider_objects.addon("ccm-openstack")
+        ccm = shapes.addon("ccm-openstack")
         ccm["spec"] = {"paused": True}
         rows: list[tuple[dict[str, Any], str]] = [
             ({"deployments": (workers,)}, "nodegroup default-worker"),
             ({"control_plane": plane}, "nodegroup default-master"),
         ]
         for changes, name in rows:
-            seen = releases.complete(shape, **changes)
-            reason = releases.verdict(seen).reason
+            seen = shapes.complete(shape, **changes)
+            reason = shapes.verdict(seen).reason
             self.assertEqual(f"{name}: {paused}", reason)
         self.assertEqual(f"addon ccm-openstack: {paused}", told(ccm))
 
@@ -172,13 +169,13 @@ class HealthTest(base.BaseTestCase):
         rows = [
             (cni(failure="no chart"), "UNHEALTHY", "addon.cni-calico"),
             (
-                provider_objects.addon("monitoring", "Failed", "no chart"),
+                shapes.addon("monitoring", "Failed", "no chart"),
                 "HEALTHY",
                 "addon.monitoring",
             ),
         ]
         for made, word, key in rows:
-            seen = releases.complete(shapes.V1BETA2, addons=(made,))
+            seen = shapes.complete(shapes.V1BETA2, addons=(made,))
             found = health.health(seen)
             self.assertEqual(word, found.status)
             self.assertIn("Failed: no chart", found.reason[key])

@@ -15,14 +15,11 @@ from oslotest import base
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import documents
-from magnum_capi_helm.tests.unit.status import provider_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
-NO_HOST = provider_objects.NO_HOST
-NO_ROOM = provider_objects.NO_ROOM
+NO_HOST = shapes.NO_HOST
+NO_ROOM = shapes.NO_ROOM
 
 
 class MachinesTest(base.BaseTestCase):
@@ -33,19 +30,17 @@ class MachinesTest(base.BaseTestCase):
             "old": {"InfrastructureReady": failed},
             "new": {"InfrastructureReady": failed},
         }
-        return releases.complete(
+        return shapes.complete(
             shape,
-            deployments=(core_objects.workers(shape, ready=1),),
+            deployments=(shapes.workers(shape, ready=1),),
             machines=(
-                core_objects.machine(shape, "cp-1", group=None),
-                core_objects.machine(shape, "w-1"),
-                core_objects.machine(shape, "w-2", **late),
+                shapes.machine(shape, "cp-1", group=None),
+                shapes.machine(shape, "w-1"),
+                shapes.machine(shape, "w-2", **late),
             ),
             infra_machines=(
-                provider_objects.server("w-1"),
-                provider_objects.server(
-                    "w-2", {"InstanceReady": failed}, NO_HOST
-                ),
+                shapes.server("w-1"),
+                shapes.server("w-2", {"InstanceReady": failed}, NO_HOST),
             ),
             **changes,
         )
@@ -55,9 +50,9 @@ class MachinesTest(base.BaseTestCase):
         fault = f"nodegroup default-worker: machine w-2: {NO_ROOM} [no-host]"
         for shape in shapes.GENERATIONS:
             for ready, text in ((1, ""), (0, f"{name}0 of 1 machines ready")):
-                plane = core_objects.control_plane(shape, ready=ready)
+                plane = shapes.control_plane(shape, ready=ready)
                 seen = self._seen(shape, control_plane=plane)
-                found = releases.verdict(seen)
+                found = shapes.verdict(seen)
                 self.assertEqual(
                     {"default-master": text, "default-worker": fault},
                     {key: each.reason for key, each in found.groups.items()},
@@ -74,16 +69,16 @@ class MachinesTest(base.BaseTestCase):
         refused = {"RemediationAllowed": ("False", "TooManyUnhealthy", said)}
         check = {
             "metadata": {"name": f"{shapes.RELEASE}-default-worker"},
-            "status": {"conditions": shapes.conditions(refused)},
+            "status": {"conditions": shapes.listed(refused)},
         }
         for shape in shapes.GENERATIONS:
             ill = {"HealthCheckSucceeded": late}
-            seen = releases.complete(
+            seen = shapes.complete(
                 shape,
-                deployments=(core_objects.workers(shape, ready=1),),
+                deployments=(shapes.workers(shape, ready=1),),
                 machines=(
-                    core_objects.machine(shape, "cp-1", group=None),
-                    core_objects.machine(shape, "w-1", old=ill, new=ill),
+                    shapes.machine(shape, "cp-1", group=None),
+                    shapes.machine(shape, "w-1", old=ill, new=ill),
                 ),
                 health_checks=(check,),
             )
@@ -92,14 +87,14 @@ class MachinesTest(base.BaseTestCase):
                 "unhealthy, at most 1 may be: repair a machine, or ask the "
                 "operator (and 1 more: machine w-1: Health check failed) "
                 "[too-many-unhealthy]",
-                releases.verdict(seen).reason,
+                shapes.verdict(seen).reason,
             )
 
     def test_an_old_fault_of_a_settled_group_is_no_reason(self) -> None:
         for shape in shapes.GENERATIONS:
-            server = provider_objects.server("w-1", failure="old")
-            seen = releases.complete(shape, infra_machines=(server,))
-            self.assertEqual("", releases.verdict(seen).reason)
+            server = shapes.server("w-1", failure="old")
+            seen = shapes.complete(shape, infra_machines=(server,))
+            self.assertEqual("", shapes.verdict(seen).reason)
 
 
 class AutoscaledTest(base.BaseTestCase):
@@ -113,11 +108,11 @@ class AutoscaledTest(base.BaseTestCase):
                 # It is done when all are gone.
                 (0, 0, True, ""),
             ):
-                workers = core_objects.workers(
+                workers = shapes.workers(
                     shape, count, ready=ready, autoscaled=scaled
                 )
-                seen = releases.complete(shape, deployments=(workers,))
-                self.assertEqual(reason, releases.verdict(seen).reason)
+                seen = shapes.complete(shape, deployments=(workers,))
+                self.assertEqual(reason, shapes.verdict(seen).reason)
 
 
 class NewConditionsTest(base.BaseTestCase):
@@ -125,11 +120,9 @@ class NewConditionsTest(base.BaseTestCase):
         found = {}
         for shape in (shapes.BOTH, shapes.V1BETA2):
             for name in ("RollingOut", "ScalingUp", "Remediating"):
-                moving = core_objects.workers(
-                    shape, new={name: ("True", "", "")}
-                )
-                seen = releases.complete(shape, deployments=(moving,))
-                found[shape, name] = releases.verdict(seen).reason
+                moving = shapes.workers(shape, new={name: ("True", "", "")})
+                seen = shapes.complete(shape, deployments=(moving,))
+                found[shape, name] = shapes.verdict(seen).reason
         text = "nodegroup default-worker: 2 of 2 machines ready, "
         self.assertEqual(
             {key: text + key[1] for key in found},
@@ -138,32 +131,32 @@ class NewConditionsTest(base.BaseTestCase):
 
     def test_counters_of_the_new_contract_beat_those_of_the_old(self) -> None:
         # readyReplicas counts ready nodes there, and ready Machines here.
-        workers = core_objects.workers(shapes.BOTH, ready=1)
+        workers = shapes.workers(shapes.BOTH, ready=1)
         workers["status"]["readyReplicas"] = 2
-        seen = releases.complete(shapes.BOTH, deployments=(workers,))
+        seen = shapes.complete(shapes.BOTH, deployments=(workers,))
         self.assertEqual(
             "nodegroup default-worker: 1 of 2 machines ready",
-            releases.verdict(seen).reason,
+            shapes.verdict(seen).reason,
         )
 
     def test_the_lowest_count_of_new_machines_holds(self) -> None:
         # Just after a change, upToDateReplicas counts old machines.
         for shape in (shapes.BOTH, shapes.V1BETA2):
-            workers = core_objects.workers(shape)
+            workers = shapes.workers(shape)
             status = workers["status"]
             old = status if shape == shapes.BOTH else status["deprecated"]
             old.get("v1beta1", old)["updatedReplicas"] = 0
-            seen = releases.complete(shape, deployments=(workers,))
+            seen = shapes.complete(shape, deployments=(workers,))
             self.assertEqual(
                 "nodegroup default-worker: 0 of 2 machines up to date",
-                releases.verdict(seen).reason,
+                shapes.verdict(seen).reason,
             )
 
     def test_a_cluster_of_a_stale_generation_is_not_available(self) -> None:
         for shape in shapes.GENERATIONS:
-            new = core_objects.cluster(shape)
+            new = shapes.cluster(shape)
             new["status"] = {"observedGeneration": 2}
-            stale = core_objects.cluster(shape, observed=1)
+            stale = shapes.cluster(shape, observed=1)
             for cluster, reason in (
                 (new, "cluster: not available yet"),
                 (
@@ -171,8 +164,8 @@ class NewConditionsTest(base.BaseTestCase):
                     "cluster: Cluster API has not seen the latest change yet",
                 ),
             ):
-                seen = releases.complete(shape, cluster=cluster)
-                found = releases.verdict(seen)
+                seen = shapes.complete(shape, cluster=cluster)
+                found = shapes.verdict(seen)
                 told = (found.reason, found.complete)
                 self.assertEqual((reason, False), told)
 
@@ -188,7 +181,7 @@ class FactsTest(base.BaseTestCase):
             ({"host": "2001:db8::1", **port}, "https://[2001:db8::1]:6443"),
         ]
         for endpoint, address in rows:
-            live = core_objects.cluster(shapes.V1BETA2, endpoint=endpoint)
+            live = shapes.cluster(shapes.V1BETA2, endpoint=endpoint)
             self.assertEqual(address, cluster_status.api_address(live))
         self.assertIsNone(cluster_status.api_address(None))
 
@@ -220,7 +213,7 @@ class AddonsTest(base.BaseTestCase):
         # The order in which they were read may differ between conductors.
         handled = "addons.stackhpc.com/last-handled-configuration"
         late = [
-            provider_objects.addon(each)
+            shapes.addon(each)
             for each in ("cni-calico", "ccm-openstack", "csi-cinder")
         ]
         for each in late:
@@ -229,8 +222,8 @@ class AddonsTest(base.BaseTestCase):
             "addon ccm-openstack: its latest change is still to be installed"
         )
         for addons in (tuple(late), tuple(reversed(late))):
-            seen = releases.complete(shapes.V1BETA2, addons=addons)
-            self.assertEqual(reason, releases.verdict(seen).reason)
+            seen = shapes.complete(shapes.V1BETA2, addons=addons)
+            self.assertEqual(reason, shapes.verdict(seen).reason)
 
 
 class ValidityTest(base.BaseTestCase):
@@ -243,7 +236,7 @@ class ValidityTest(base.BaseTestCase):
         clock = view.Clock(now)
         seen = dataclasses.replace(seen, clock=clock)
         expected = cluster_status.Expected(
-            shapes.ROWS, releases.REQUIRED, shapes.ADDONS
+            shapes.ROWS, shapes.REQUIRED, shapes.ADDONS
         )
         verdict = cluster_status.verdict(seen, expected)
         return verdict.complete, clock.valid_until
@@ -251,7 +244,7 @@ class ValidityTest(base.BaseTestCase):
     def test_a_change_that_an_addon_provider_may_miss_ends_soon(self) -> None:
         changed = shapes.NOW - 4
         for shape in shapes.GENERATIONS:
-            seen = releases.complete(
+            seen = shapes.complete(
                 shape, revisions=(view.Revision(1, "deployed", changed),)
             )
             self.assertEqual((False, changed + 5), self.judged(seen))
@@ -259,9 +252,9 @@ class ValidityTest(base.BaseTestCase):
             self.assertEqual((True, math.inf), settled)
 
     def test_a_renewal_that_is_planned_for_later_ends_it(self) -> None:
-        plane = core_objects.control_plane(shapes.V1BETA2)
+        plane = shapes.control_plane(shapes.V1BETA2)
         plane["spec"]["rollout"] = {"after": "2100-01-01T00:00:00Z"}
-        seen = releases.complete(shapes.V1BETA2, control_plane=plane)
+        seen = shapes.complete(shapes.V1BETA2, control_plane=plane)
         until = view.timestamp("2100-01-01T00:00:00Z")
         self.assertEqual((True, until), self.judged(seen))
 

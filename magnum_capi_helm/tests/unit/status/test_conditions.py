@@ -9,7 +9,6 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.status import conditions
-from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import shapes
 
 #: The condition that sums up, by the shape that has it.
@@ -23,7 +22,7 @@ _SUMMARIES = {
 class ReadersTest(base.BaseTestCase):
     def test_each_set_is_found_in_each_generation_that_has_it(self) -> None:
         for shape in shapes.GENERATIONS:
-            workers = core_objects.workers(shape)
+            workers = shapes.workers(shape)
             self.assertEqual(
                 {"Ready", "Available", "MachineSetReady"},
                 set(conditions.v1beta1(workers)),
@@ -38,7 +37,7 @@ class ReadersTest(base.BaseTestCase):
         self.assertFalse(conditions.available({}))
 
     def test_without_deprecated_v1beta2_has_no_old_set(self) -> None:
-        plane = core_objects.control_plane(shapes.V1BETA2)
+        plane = shapes.control_plane(shapes.V1BETA2)
         del plane["status"]["deprecated"]
         self.assertEqual({}, conditions.v1beta1(plane))
         self.assertIn("RollingOut", conditions.v1beta2(plane))
@@ -49,7 +48,7 @@ class ReadersTest(base.BaseTestCase):
             self.assertEqual({}, conditions.merged(absent))
 
     def test_an_empty_new_set_leaves_the_old_one(self) -> None:
-        workers = core_objects.workers(shapes.BOTH)
+        workers = shapes.workers(shapes.BOTH)
         workers["status"]["v1beta2"]["conditions"] = []
         self.assertIn("MachineSetReady", conditions.merged(workers))
 

@@ -12,8 +12,6 @@ from oslotest import base
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import condition_types
-from magnum_capi_helm.tests.unit.status import provider_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 #: Situation, set -> types whose message the ``status_reason`` has, the most
@@ -149,9 +147,9 @@ class PrecedenceTest(base.BaseTestCase):
 class AddonTest(base.BaseTestCase):
     def test_each_phase_but_deployed_is_a_reason(self) -> None:
         for phase in condition_types.file()["addons"]["phases"]:
-            addon = provider_objects.addon("monitoring", phase)
-            seen = releases.complete(shapes.V1BETA2, addons=(addon,))
-            reason = releases.verdict(
+            addon = shapes.addon("monitoring", phase)
+            seen = shapes.complete(shapes.V1BETA2, addons=(addon,))
+            reason = shapes.verdict(
                 seen, addons=frozenset({view.name_of(addon)})
             ).reason
             told = f"addon monitoring: {phase}"

@@ -11,8 +11,6 @@ from oslotest import base
 
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import core_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 ALL, OLD = shapes.GENERATIONS, (shapes.V1BETA1,)
@@ -45,11 +43,11 @@ class Case(NamedTuple):
 
 def cluster(shape: str, name: str, *status: str) -> dict[str, Any]:
     found = {name: (status[0], "X", "")}
-    return {"cluster": core_objects.cluster(shape, old=found, new=found)}
+    return {"cluster": shapes.cluster(shape, old=found, new=found)}
 
 
 def control_plane(shape: str, **conditions: Any) -> dict[str, Any]:
-    plane = core_objects.control_plane(shape, old=conditions, new=conditions)
+    plane = shapes.control_plane(shape, old=conditions, new=conditions)
     return {"control_plane": plane}
 
 
@@ -63,13 +61,11 @@ def worker(
     old = (status, "NodeConditionsFailed" if message else "X", message)
     changes["old"] = {"NodeHealthy": old}
     changes["new"] = {"NodeHealthy": found, "NodeReady": found}
-    return {"machines": (core_objects.machine(shape, "w-1", **changes),)}
+    return {"machines": (shapes.machine(shape, "w-1", **changes),)}
 
 
 def workers(shape: str, **conditions: Any) -> dict[str, Any]:
-    group = core_objects.workers(
-        shape, group="gpu", old=conditions, new=conditions
-    )
+    group = shapes.workers(shape, group="gpu", old=conditions, new=conditions)
     return {"deployments": (group,)}
 
 
@@ -77,7 +73,7 @@ ROWS: dict[str, Case] = {
     "all is well": Case(ALL, lambda _: {}, "HEALTHY", {}),
     "a paused cluster": Case(
         ALL,
-        lambda s: {"cluster": core_objects.cluster(s, paused=True)},
+        lambda s: {"cluster": shapes.cluster(s, paused=True)},
         "UNKNOWN",
         {"cluster": "paused"},
     ),
@@ -165,7 +161,7 @@ ROWS: dict[str, Case] = {
     ),
     "a node that is ready and under pressure": Case(
         WITH_NEW,
-        lambda s: {"machines": (core_objects.machine(s, "w-1", new=FULL),)},
+        lambda s: {"machines": (shapes.machine(s, "w-1", new=FULL),)},
         "UNHEALTHY",
         {
             "node-w-1.Ready": "True",
@@ -194,7 +190,7 @@ class HealthTest(base.BaseTestCase):
             for shape in generations:
                 changes = change(shape)
                 nodes = {} if "machines" in changes else NODES
-                judged = health.health(releases.complete(shape, **changes))
+                judged = health.health(shapes.complete(shape, **changes))
                 self.assertEqual(
                     (status, {"api": "ok", **nodes, **reason}),
                     (judged.status, judged.reason),
@@ -210,13 +206,11 @@ class HealthTest(base.BaseTestCase):
             node_ready = dict.fromkeys(
                 ("NodeHealthy", "NodeReady"), (status, reason, "")
             )
-            machine = core_objects.machine(
-                shapes.V1BETA2, "w-1", new=node_ready
-            )
+            machine = shapes.machine(shapes.V1BETA2, "w-1", new=node_ready)
             machine["metadata"]["creationTimestamp"] = _minute_ago()
             for each in machine["status"]["conditions"]:
                 each["lastTransitionTime"] = _minute_ago()
-            seen = releases.complete(shapes.V1BETA2, machines=(machine,))
+            seen = shapes.complete(shapes.V1BETA2, machines=(machine,))
             judged = health.health(seen)
             node = judged.reason["node-w-1.Ready"]
             self.assertEqual(expected, (judged.status, node))
@@ -232,7 +226,7 @@ class HealthTest(base.BaseTestCase):
             (59, unknown, ("UNKNOWN", f"unknown: {mute}")),
             (60, unknown, ("UNHEALTHY", mute)),
         ):
-            plane = core_objects.control_plane(
+            plane = shapes.control_plane(
                 shapes.V1BETA2,
                 3,
                 ready=2,
@@ -247,7 +241,7 @@ class HealthTest(base.BaseTestCase):
                 if each["type"] == "Initialized":
                     each["lastTransitionTime"] = "2026-11-20T12:00:00Z"
             clock = view.Clock(shapes.NOW - 60 + seconds)
-            seen = releases.complete(
+            seen = shapes.complete(
                 shapes.V1BETA2, control_plane=plane, clock=clock
             )
             judged = health.health(seen)
@@ -298,14 +292,12 @@ class AutoscalerTest(base.BaseTestCase):
         fault = ("False", "InstanceCreateFailed", _QUOTA)
         missing = group.get("ready") == 1
         conditions = {"InfrastructureReady": fault} if missing else {}
-        objects = releases.complete(
+        objects = shapes.complete(
             shape,
-            deployments=(core_objects.workers(shape, **group),),
+            deployments=(shapes.workers(shape, **group),),
             machines=(
-                core_objects.machine(shape, "w-1"),
-                core_objects.machine(
-                    shape, "w-2", old=conditions, new=conditions
-                ),
+                shapes.machine(shape, "w-1"),
+                shapes.machine(shape, "w-2", old=conditions, new=conditions),
             ),
         )
         return health.of_autoscaler(objects, stopped)

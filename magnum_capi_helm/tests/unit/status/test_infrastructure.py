@@ -10,10 +10,6 @@ from oslotest import base
 
 from magnum_capi_helm.status import infrastructure
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import answers
-from magnum_capi_helm.tests.unit.status import core_objects
-from magnum_capi_helm.tests.unit.status import provider_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 
@@ -30,15 +26,15 @@ class NetworkTest(base.BaseTestCase):
                 self.TAKEN,
             )
         }
-        network = provider_objects.network(
+        network = shapes.network(
             {**found, "Ready": ("False", "OpenStackError", self.TAKEN)}
         )
         network["status"] |= status
         return {
-            releases.verdict(
-                releases.complete(
+            shapes.verdict(
+                shapes.complete(
                     shape,
-                    deployments=(core_objects.workers(shape, ready=1),),
+                    deployments=(shapes.workers(shape, ready=1),),
                     infrastructure=network,
                 )
             ).reason
@@ -67,7 +63,7 @@ class BalancerTest(base.BaseTestCase):
     NAME = f"k8s-clusterapi-cluster-magnum-p-{shapes.RELEASE}-kubeapi"
 
     def network(self, **status: Any) -> view.Object:
-        found = provider_objects.network()
+        found = shapes.network()
         found["metadata"]["namespace"] = "magnum-p"
         found["spec"] = {"apiServerLoadBalancer": {"enabled": True}}
         found["status"] |= status
@@ -89,5 +85,5 @@ class BalancerTest(base.BaseTestCase):
             (view.Fault(), ""),
         ):
             seen = view.View(shapes.RELEASE, infrastructure=self.network())
-            seen = answers.answered(seen, fault)
+            seen = shapes.answered(seen, fault)
             self.assertEqual(told, infrastructure.network_error(seen).text)

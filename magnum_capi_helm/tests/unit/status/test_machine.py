@@ -11,15 +11,11 @@ from oslotest import base
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import answers
-from magnum_capi_helm.tests.unit.status import core_objects
-from magnum_capi_helm.tests.unit.status import provider_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 NO_HOST = view.Fault("No valid host was found. ")
-NO_HOST_TEXT = provider_objects.NO_HOST
-NO_ROOM = provider_objects.NO_ROOM
+NO_HOST_TEXT = shapes.NO_HOST
+NO_ROOM = shapes.NO_ROOM
 VOLUME = (
     "False",
     "InstanceCreateFailed",
@@ -84,7 +80,7 @@ class MachineErrorTest(base.BaseTestCase):
     def error(
         self, shape: str, infra: view.Object | None = None, **changes: Any
     ) -> str:
-        machine = core_objects.machine(shape, "w-1", **changes)
+        machine = shapes.machine(shape, "w-1", **changes)
         below = () if infra is None else (infra,)
         clock = view.Clock(shapes.NOW)
         seen = view.View(shapes.RELEASE, infra_machines=below, clock=clock)
@@ -94,7 +90,7 @@ class MachineErrorTest(base.BaseTestCase):
         for shape in shapes.GENERATIONS:
             for (name, *words), error in BELOW.items():
                 below = {name: ("False", words[0], words[1])}
-                infra = provider_objects.server("w-1", below)
+                infra = shapes.server("w-1", below)
                 self.assertEqual(error, self.error(shape, infra), str(below))
                 newer = {**infra, "apiVersion": CAPO_V1BETA2}
                 self.assertEqual(error, self.error(shape, newer), str(below))
@@ -109,13 +105,13 @@ class MachineErrorTest(base.BaseTestCase):
             f"{_INGRESS}Condition": ("False", "LoadBalancerMemberError", "no"),
             _INGRESS: ("True", "Ready", ""),
         }
-        infra = provider_objects.server("w-1", found)
+        infra = shapes.server("w-1", found)
         for shape in shapes.GENERATIONS:
             self.assertEqual("", self.error(shape, infra))
 
     def test_the_failure_of_the_server_precedes_all(self) -> None:
         less = {"InstanceReady": ("False", "X", "less")}
-        server = provider_objects.server("w-1", less, f" {NO_HOST_TEXT}\n")
+        server = shapes.server("w-1", less, f" {NO_HOST_TEXT}\n")
         lost = {"NodeHealthy": ("Unknown", "InspectionFailed", "who knows")}
         for shape in shapes.GENERATIONS:
             self.assertEqual(NO_ROOM, self.error(shape, server))
@@ -124,13 +120,13 @@ class MachineErrorTest(base.BaseTestCase):
     def test_machines_that_share_a_fault_are_counted(self) -> None:
         faults = {"w-2": "Quota exceeded", "w-1": NO_HOST_TEXT}
         faults["w-3"] = NO_HOST_TEXT
-        seen = releases.complete(
+        seen = shapes.complete(
             shapes.V1BETA2,
             machines=tuple(
-                core_objects.machine(shapes.V1BETA2, name) for name in faults
+                shapes.machine(shapes.V1BETA2, name) for name in faults
             ),
             infra_machines=tuple(
-                provider_objects.server(name, failure=fault)
+                shapes.server(name, failure=fault)
                 for name, fault in faults.items()
             ),
         )
@@ -150,17 +146,17 @@ class ServerTest(base.BaseTestCase):
         """The reason of its machine, in every shape of Cluster API."""
         seen = view.View(
             shapes.RELEASE,
-            infra_machines=(provider_objects.server("w-1"),),
+            infra_machines=(shapes.server("w-1"),),
             servers=(server,),
         )
-        seen = answers.answered(seen, fault)
+        seen = shapes.answered(seen, fault)
         return {
-            fault_of(core_objects.machine(shape, "w-1", **changes), seen)
+            fault_of(shapes.machine(shape, "w-1", **changes), seen)
             for shape in shapes.GENERATIONS
         }
 
     def test_a_server_shows_its_most_specific_reason(self) -> None:
-        make = provider_objects.openstack_server
+        make = shapes.openstack_server
         quota = ("False", "InstanceCreateFailed", "Quota exceeded, too many")
         gone = ("False", "InstanceNotFound", "The server was deleted")
         busy = ("False", "OpenStackError", "Nova answered 503")
@@ -206,7 +202,7 @@ class ServerTest(base.BaseTestCase):
 
     def test_the_server_explains_more_than_the_machine(self) -> None:
         ill = {"InfrastructureReady": ("False", "SomeReason", "no providerID")}
-        server = provider_objects.openstack_server("w-1")
+        server = shapes.openstack_server("w-1")
         found = self.of(server, NO_HOST, old=ill, new=ill)
         self.assertEqual({NO_ROOM}, found)
 
@@ -221,7 +217,7 @@ class DeletionTest(base.BaseTestCase):
         return {
             machine_status.remaining(
                 [
-                    core_objects.machine(
+                    shapes.machine(
                         shape,
                         "w-1",
                         old={} if new else found,
@@ -276,7 +272,7 @@ class DeletionTest(base.BaseTestCase):
     ) -> str:
         """What is told of a Machine whose OpenStackMachine does not go."""
         waiting = ("True", "X", "Waiting for OpenStackMachine to be deleted")
-        machine = core_objects.machine(
+        machine = shapes.machine(
             shapes.V1BETA2, "w-1", new={"Deleting": waiting}, deleting=True
         )
         seen = view.View(
@@ -284,7 +280,7 @@ class DeletionTest(base.BaseTestCase):
             servers=(server,) if server else (),
             infra_machines=(infra,) if infra else (),
         )
-        seen = answers.answered(seen, fault)
+        seen = shapes.answered(seen, fault)
         told = machine_status.remaining([machine], seen)
         return shapes.sentence(told).partition("; machine w-1: ")[2]
 
@@ -293,10 +289,10 @@ class DeletionTest(base.BaseTestCase):
             obj["metadata"] |= {**DELETED, "finalizers": list(finalizers)}
             return obj
 
-        make = provider_objects.openstack_server
+        make = shapes.openstack_server
         waiting = "Waiting for OpenStackMachine to be deleted"
         own = "openstackserver.infrastructure.cluster.x-k8s.io"
-        after = provider_objects.server("w-1", {"InstanceReady": FAILED})
+        after = shapes.server("w-1", {"InstanceReady": FAILED})
         paused = make("w-1") | {"kind": "OpenStackMachine"}
         paused["metadata"] |= {"annotations": {"cluster.x-k8s.io/paused": ""}}
         failed = deleted(make("w-1", "ACTIVE", FAILED), own)
@@ -332,7 +328,7 @@ class DeletionTest(base.BaseTestCase):
             "it would violate the pod's disruption budget. It needs 1"
         )
         machines = [
-            core_objects.machine(
+            shapes.machine(
                 shapes.V1BETA2,
                 name,
                 new={"Deleting": ("True", "X", message)},

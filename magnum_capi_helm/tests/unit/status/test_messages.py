@@ -15,10 +15,7 @@ from oslotest import base
 
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import documents
-from magnum_capi_helm.tests.unit.status import provider_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 #: What is different from a complete release, in one shape.
@@ -31,14 +28,14 @@ def revision(status: str, seconds: float = 1e6) -> dict[str, Any]:
 
 def addons(*others: view.Object) -> dict[str, Any]:
     """The cloud controller manager, and others."""
-    return {"addons": (provider_objects.addon("ccm-openstack"), *others)}
+    return {"addons": (shapes.addon("ccm-openstack"), *others)}
 
 
 def handled(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> dict[str, Any]:
     """An addon, with the spec that its provider says it has handled."""
-    addon = provider_objects.addon("cni-calico")
+    addon = shapes.addon("cni-calico")
     note = json.dumps({"spec": before}) + "\n"
     name = "addons.stackhpc.com/last-handled-configuration"
     addon["metadata"]["annotations"] = {name: note}
@@ -47,9 +44,7 @@ def handled(
 
 def unavailable(shape: str) -> view.Object:
     down = ("False", "Down", "* lost\n  the API")
-    return core_objects.cluster(
-        shape, old={"Ready": down}, new={"Available": down}
-    )
+    return shapes.cluster(shape, old={"Ready": down}, new={"Available": down})
 
 
 def ill_plane(
@@ -57,18 +52,18 @@ def ill_plane(
 ) -> dict[str, Any]:
     """A control plane with a condition of that status in both sets."""
     name, found = "EtcdClusterHealthy", (status, "Ill", "")
-    plane = core_objects.control_plane(
+    plane = shapes.control_plane(
         shape, old={old or name: found}, new={new or name: found}
     )
     return {"control_plane": plane}
 
 
 def cluster(shape: str, **changes: Any) -> dict[str, Any]:
-    return {"cluster": core_objects.cluster(shape, **changes)}
+    return {"cluster": shapes.cluster(shape, **changes)}
 
 
 def workers(shape: str, **changes: Any) -> dict[str, Any]:
-    made = core_objects.workers(shape, **changes)
+    made = shapes.workers(shape, **changes)
     return {"deployments": (made,)}
 
 
@@ -131,7 +126,7 @@ VERDICTS: dict[str, tuple[Change, str]] = {
     ),
     "no workers yet": (lambda _: {"deployments": ()}, f"{W}not created yet"),
     "control plane of a stale generation": (
-        lambda s: {"control_plane": core_objects.control_plane(s, observed=1)},
+        lambda s: {"control_plane": shapes.control_plane(s, observed=1)},
         f"{P}{UNSEEN}",
     ),
     **{
@@ -158,16 +153,14 @@ VERDICTS: dict[str, tuple[Change, str]] = {
         "addon cni-calico: not created",
     ),
     "an addon has no phase yet": (
-        lambda _: addons(provider_objects.addon("cni-calico", None)),
+        lambda _: addons(shapes.addon("cni-calico", None)),
         "addon cni-calico: Pending",
     ),
     "an addon failed while another is under way": (
         lambda _: {
             "addons": (
-                provider_objects.addon("ccm-openstack", "Installing"),
-                provider_objects.addon(
-                    "cni-calico", "Failed", "chart\n  not found"
-                ),
+                shapes.addon("ccm-openstack", "Installing"),
+                shapes.addon("cni-calico", "Failed", "chart\n  not found"),
             )
         },
         "addon cni-calico: Failed: chart not found (nodes wait for it) "
@@ -175,8 +168,8 @@ VERDICTS: dict[str, tuple[Change, str]] = {
     ),
     "an addon of an older manifest is on its way out": (
         lambda _: addons(
-            provider_objects.addon("cni-calico"),
-            provider_objects.addon("monitoring", "Uninstalling"),
+            shapes.addon("cni-calico"),
+            shapes.addon("monitoring", "Uninstalling"),
         ),
         "addon monitoring: Uninstalling",
     ),
@@ -209,11 +202,7 @@ VERDICTS: dict[str, tuple[Change, str]] = {
         "cluster: the control plane is not initialized yet",
     ),
     "the network can't be made": (
-        lambda _: {
-            "infrastructure": provider_objects.network(
-                failure="Quota exceeded"
-            )
-        },
+        lambda _: {"infrastructure": shapes.network(failure="Quota exceeded")},
         "infrastructure: Quota exceeded [cloud]",
     ),
 }
@@ -224,8 +213,8 @@ class VerdictsTest(base.BaseTestCase):
         wrong = {}
         for shape in shapes.GENERATIONS:
             for what, (change, wanted) in VERDICTS.items():
-                seen = releases.complete(shape, **change(shape))
-                found = releases.verdict(seen)
+                seen = shapes.complete(shape, **change(shape))
+                found = shapes.verdict(seen)
                 if (found.reason, found.complete) != (wanted, not wanted):
                     wrong[what, shape] = (wanted, found.reason)
         self.assertEqual({}, wrong)
@@ -243,16 +232,16 @@ DRAIN = (
 
 class UnreachableTest(base.BaseTestCase):
     def test_the_message_names_the_address_and_the_suspects(self) -> None:
-        cluster = core_objects.cluster(
+        cluster = shapes.cluster(
             shapes.V1BETA2, new={"RemoteConnectionProbe": ("False", "", "")}
         )
-        seen = releases.complete(shapes.V1BETA2, cluster=cluster)
+        seen = shapes.complete(shapes.V1BETA2, cluster=cluster)
         self.assertEqual(
             "the management cluster can't reach the Kubernetes API at "
             "https://192.0.2.10:6443: a firewall, security group or missing "
             "route is in between, or the control plane did not start "
             "[api-unreachable]",
-            releases.verdict(seen).reason,
+            shapes.verdict(seen).reason,
         )
 
 

@@ -11,8 +11,6 @@ from oslotest import base
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import condition_types
-from magnum_capi_helm.tests.unit.status import core_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 KCP, MD = "KubeadmControlPlane", "MachineDeployment"
@@ -65,9 +63,9 @@ class Case(base.BaseTestCase):
         if old and shape != shapes.V1BETA1 and (row.kind, name) in DEFINED:
             # The new set says it, and the old one repeats it.
             new = found
-        make = core_objects.workers
+        make = shapes.workers
         if row.kind == KCP:
-            make = core_objects.control_plane  # type: ignore[assignment]
+            make = shapes.control_plane  # type: ignore[assignment]
         made = make(
             shape, 3, existing=1, up_to_date=1, ready=1, old=old, new=new
         )
@@ -78,18 +76,18 @@ class Case(base.BaseTestCase):
     def seen(self, made: view.Object, shape: str) -> view.View:
         """A release in which the other group is settled."""
         changes = {
-            "control_plane": core_objects.control_plane(shape, 3),
-            "deployments": (core_objects.workers(shape, 3),),
+            "control_plane": shapes.control_plane(shape, 3),
+            "deployments": (shapes.workers(shape, 3),),
         }
         if made["apiVersion"].startswith("controlplane"):
             changes["control_plane"] = made
         else:
             changes["deployments"] = (made,)
-        return releases.complete(shape, **changes)
+        return shapes.complete(shape, **changes)
 
     def reason(self, row: Row, shape: str, **more: bool) -> str:
         seen = self.seen(self.group(row, shape, **more), shape)
-        return releases.verdict(seen, rows=releases.rows(3)).reason
+        return shapes.verdict(seen, rows=shapes.rows(3)).reason
 
     def check(self, rows: tuple[Row, ...], pattern: str, **more: bool) -> None:
         """Compare the ``status_reason`` of each row, in each shape.
@@ -372,7 +370,7 @@ class ConditionsTest(Case):
         seen = self.seen(made, shapes.V1BETA2)
         self.assertEqual(
             f"nodegroup default-worker: {COUNT}",
-            releases.verdict(seen, rows=releases.rows(3)).reason,
+            shapes.verdict(seen, rows=shapes.rows(3)).reason,
         )
 
 
@@ -380,10 +378,8 @@ class OrderTest(Case):
     def test_a_machine_explains_more_than_its_group(self) -> None:
         ill = ("False", "NodeConditionsFailed", "Kubelet stopped posting")
         for shape in (shapes.BOTH, shapes.V1BETA2):
-            ill_one = core_objects.machine(
-                shape, "w-1", new={"NodeHealthy": ill}
-            )
-            seen = releases.complete(
+            ill_one = shapes.machine(shape, "w-1", new={"NodeHealthy": ill})
+            seen = shapes.complete(
                 shape,
                 deployments=(self.group(PROBLEMS[0], shape),),
                 machines=(ill_one,),
@@ -391,48 +387,48 @@ class OrderTest(Case):
             self.assertEqual(
                 "nodegroup default-worker: machine w-1: Kubelet stopped "
                 "posting [node]",
-                releases.verdict(seen, rows=releases.rows(3)).reason,
+                shapes.verdict(seen, rows=shapes.rows(3)).reason,
             )
 
     def test_a_server_without_a_node_explains_its_group(self) -> None:
         # KubeadmControlPlane reaches etcd through the nodes alone.
         mute = ("Unknown", "InspectionFailed", "Failed to get etcd members")
         shape = shapes.V1BETA2
-        plane = core_objects.control_plane(
+        plane = shapes.control_plane(
             shape, 1, ready=0, new={"Available": mute}
         )
         for node, reason in (
             (True, "Failed to get etcd members (0 of 1 machines ready)"),
             (False, "machine cp-1: its server has run for 5 minutes, and "),
         ):
-            made = core_objects.machine(shape, "cp-1", group=None, node=node)
+            made = shapes.machine(shape, "cp-1", group=None, node=node)
             for each in made["status"]["conditions"]:
                 each["lastTransitionTime"] = "2026-11-21T12:00:00Z"
-            seen = releases.complete(
+            seen = shapes.complete(
                 shape, control_plane=plane, machines=(made,)
             )
-            told = releases.verdict(seen).reason
+            told = shapes.verdict(seen).reason
             self.assertTrue(
                 told.startswith(f"nodegroup default-master: {reason}"), told
             )
 
     def test_a_problem_comes_before_the_count_of_another_group(self) -> None:
         for shape in (shapes.BOTH, shapes.V1BETA2):
-            seen = releases.complete(
+            seen = shapes.complete(
                 shape,
                 control_plane=self.group(PROGRESS[1], shape),
                 deployments=(self.group(PROBLEMS[0], shape),),
             )
             self.assertEqual(
                 f"nodegroup default-worker: {BLOCKED} ({COUNT})",
-                releases.verdict(seen, rows=releases.rows(3)).reason,
+                shapes.verdict(seen, rows=shapes.rows(3)).reason,
             )
 
 
 class ReplicasTest(base.BaseTestCase):
     def test_each_generation_has_the_same_counters(self) -> None:
         for shape in shapes.GENERATIONS:
-            workers = core_objects.workers(
+            workers = shapes.workers(
                 shape, 5, existing=4, up_to_date=3, ready=2
             )
             self.assertEqual(

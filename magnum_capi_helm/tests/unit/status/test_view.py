@@ -7,8 +7,6 @@ from __future__ import annotations
 from oslotest import base
 
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import core_objects
-from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 #: The label of a Cluster -> the version of its chart.
@@ -23,13 +21,13 @@ VERSIONS = {
 
 class ViewTest(base.BaseTestCase):
     def test_machines_belong_to_one_group_by_name(self) -> None:
-        seen = releases.complete(
+        seen = shapes.complete(
             shapes.V1BETA2,
             machines=(
-                core_objects.machine(shapes.V1BETA2, "b"),
-                core_objects.machine(shapes.V1BETA2, "c", group=None),
-                core_objects.machine(shapes.V1BETA2, "a"),
-                core_objects.machine(shapes.V1BETA2, "d", group="gpu"),
+                shapes.machine(shapes.V1BETA2, "b"),
+                shapes.machine(shapes.V1BETA2, "c", group=None),
+                shapes.machine(shapes.V1BETA2, "a"),
+                shapes.machine(shapes.V1BETA2, "d", group="gpu"),
             ),
         )
         self.assertEqual(
@@ -45,11 +43,11 @@ class ViewTest(base.BaseTestCase):
         )
 
     def test_groups_are_known_by_the_charts_names(self) -> None:
-        seen = releases.complete(
+        seen = shapes.complete(
             shapes.V1BETA2,
             deployments=(
-                core_objects.workers(shapes.V1BETA2),
-                core_objects.workers(shapes.V1BETA2, group="gpu"),
+                shapes.workers(shapes.V1BETA2),
+                shapes.workers(shapes.V1BETA2, group="gpu"),
             ),
         )
         self.assertEqual({"default-worker", "gpu"}, seen.group_names())

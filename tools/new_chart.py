@@ -31,7 +31,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.tests import value_paths
 from magnum_capi_helm.tests.contract import label_effects
-from magnum_capi_helm.tests.unit.features import outcome
 from magnum_capi_helm.tests.unit.features import rows
 from tools import archives
 
@@ -101,7 +100,7 @@ def _samples(version: str) -> Iterator[tuple[str, paths.Values]]:
     for name, (value, needs) in rows.CHANGES.items():
         given = {**needs, name: value, "capi_helm_chart_version": version}
         try:
-            yield name, values.build(outcome.resolved(given))
+            yield name, values.build(rows.resolved(given))
         except errors.InvalidInput:
             continue
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 from oslotest import base
 import yaml
 
-from magnum_capi_helm.tests.unit import test_metrics_rules as rules
-from magnum_capi_helm.tests.unit.metrics import dashboard
+from magnum_capi_helm.tests.unit import test_metrics as rules
 from magnum_capi_helm.tests.unit.metrics import promtool
 
 
@@ -26,7 +25,7 @@ class PrometheusTest(base.BaseTestCase):
     def test_prometheus_reads_each_expression_of_the_dashboard(self) -> None:
         rules_of_panels = [
             {"record": f"panel:{number}", "expr": expression}
-            for number, (expression, _) in enumerate(dashboard.targets())
+            for number, (expression, _) in enumerate(promtool.targets())
         ]
         text = yaml.safe_dump(
             {"groups": [{"name": "panels", "rules": rules_of_panels}]}

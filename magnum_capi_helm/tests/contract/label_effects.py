@@ -16,7 +16,6 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.tests.contract import rendering
-from magnum_capi_helm.tests.unit.features import outcome
 from magnum_capi_helm.tests.unit.features import rows
 
 #: The label reference shows the same effects.
@@ -54,9 +53,9 @@ def _effect(name: str, version: str, chart: str | pathlib.Path) -> str:
     changed, needs = rows.CHANGES[name]
     # Some labels need a chart that is to come.
     needs = {"capi_helm_chart_version": version, **needs}
-    old = values.build(outcome.resolved(needs))
+    old = values.build(rows.resolved(needs))
     cluster = upgrade_rules.living(
-        outcome.resolved({**needs, name: changed}), old
+        rows.resolved({**needs, name: changed}), old
     )
     version = cluster.chart.version
     new = upgrade_rules.keep_fields(values.build(cluster), old, version, None)

@@ -15,7 +15,6 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.delivery import delivery_case
-from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -25,7 +24,7 @@ class RefusedTest(delivery_case.DeliveryCase):
         """A receiver that has a good one at last gets it."""
         stranger = pki.Authority("stranger")
         certificate = "".join(stranger.signed("receiver", host=True))
-        bad = self.useFixture(endpoint.Endpoint(certificate))
+        bad = self.useFixture(pki.Endpoint(certificate))
         self.option("delivery_url", bad.url)
         self.ready()
         self.later()
@@ -45,7 +44,7 @@ class RefusedTest(delivery_case.DeliveryCase):
 
     def test_a_certificate_of_another_host_is_refused(self) -> None:
         certificate = "".join(pki.trusted().signed("elsewhere.test"))
-        bad = self.useFixture(endpoint.Endpoint(certificate))
+        bad = self.useFixture(pki.Endpoint(certificate))
         self.option("delivery_url", bad.url)
         self.ready()
         self.assertEqual([], bad.received)

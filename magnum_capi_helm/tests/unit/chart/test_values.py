@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a whole cluster are a literal."""
+"""Values of a whole cluster, of every label, and for every chart."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import copy
 import dataclasses
 from typing import Any, ClassVar
@@ -10,10 +11,16 @@ from typing import Any, ClassVar
 from oslotest import base
 import yaml
 
+from magnum_capi_helm import features
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.tests import value_paths
+from magnum_capi_helm.tests.unit.chart import renamed
+from magnum_capi_helm.tests.unit.features import rows
 from magnum_capi_helm.tests.unit.features import specs
 
 #: What the smallest cluster comes to.
@@ -105,7 +112,7 @@ def group(name: str, count: int = 1, **fields: Any) -> requested_groups.Group:
     )
 
 
-def rows(
+def wanted(
     *groups: requested_groups.Group, **others: Any
 ) -> requested_groups.Rows:
     return requested_groups.Rows(
@@ -141,7 +148,7 @@ class GroupsTest(base.BaseTestCase):
                 {"name": "a", "machineCount": 0, "machineFlavor": "m1"},
                 {"name": "b", "machineCount": 2},
             ],
-            self.changed(rows(group("b", 2), group("a", 0))),
+            self.changed(wanted(group("b", 2), group("a", 0))),
         )
 
     def test_the_control_plane_changes_its_count_alone(self) -> None:
@@ -150,7 +157,7 @@ class GroupsTest(base.BaseTestCase):
         self.assertEqual(
             {"controlPlane": {"machineCount": 3, "machineFlavor": "m1"}},
             values.with_groups(
-                before, rows(master), desired_state.PendingRequests()
+                before, wanted(master), desired_state.PendingRequests()
             ),
         )
 
@@ -160,7 +167,7 @@ class GroupsTest(base.BaseTestCase):
             "d": {"name": "d", "autoscale": True},
             "e": {"name": "e", "machineCount": 1},
         }
-        whole = rows(group("a"), group("b", 2), group("d"), group("c", 3))
+        whole = wanted(group("a"), group("b", 2), group("d"), group("c", 3))
         self.assertEqual(
             [
                 *self.BEFORE["nodeGroups"],
@@ -171,18 +178,18 @@ class GroupsTest(base.BaseTestCase):
         )
 
     def test_a_new_group_of_which_nothing_is_parked_is_left_out(self) -> None:
-        whole = rows(group("a"), group("b", 2), group("c"))
+        whole = wanted(group("a"), group("b", 2), group("c"))
         self.assertEqual(self.BEFORE["nodeGroups"], self.changed(whole))
 
     def test_a_group_that_nobody_wants_goes(self) -> None:
-        whole = rows(group("b", 2), leaving=(group("a"),))
+        whole = wanted(group("b", 2), leaving=(group("a"),))
         self.assertEqual(self.BEFORE["nodeGroups"][1:], self.changed(whole))
         self.assertEqual(
-            self.BEFORE["nodeGroups"][1:], self.changed(rows(group("b", 2)))
+            self.BEFORE["nodeGroups"][1:], self.changed(wanted(group("b", 2)))
         )
 
     def test_a_group_that_was_refused_but_has_machines_stays(self) -> None:
-        whole = rows(group("b", 2), refused=(group("a", 9),))
+        whole = wanted(group("b", 2), refused=(group("a", 9),))
         self.assertEqual(self.BEFORE["nodeGroups"], self.changed(whole))
 
     def test_the_change_for_the_settings_of_the_row_is_made(self) -> None:
@@ -199,7 +206,7 @@ class GroupsTest(base.BaseTestCase):
                 {"name": "a", "machineCount": 1, "nodeLabels": {"x": "y"}},
                 {"name": "b", "machineCount": 2},
             ],
-            self.changed(rows(labelled, group("b", 2)), changes=changes),
+            self.changed(wanted(labelled, group("b", 2)), changes=changes),
         )
 
     def test_values_of_foreign_clusters_may_have_no_groups(self) -> None:
@@ -211,7 +218,9 @@ class GroupsTest(base.BaseTestCase):
             self.assertEqual(
                 expected,
                 values.with_groups(
-                    foreign, rows(group("a")), desired_state.PendingRequests()
+                    foreign,
+                    wanted(group("a")),
+                    desired_state.PendingRequests(),
                 ),
             )
 
@@ -283,3 +292,166 @@ class RefuseTest(base.BaseTestCase):
                 f"{where}",
                 str(error),
             )
+
+
+#: Versions between which values came or went, and the newest.
+VERSIONS = tuple(
+    each
+    for number, each in enumerate(value_paths.chart_versions())
+    if not number or value_paths.changed(each)
+)
+
+#: What 0.10.1 does not read, for the day when another chart follows.
+_LATER = {"0.10.1": {"apiServer.allowedCIDRs"}}
+
+
+def _unknown(version: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each label that a version applies, and what it does not read."""
+    for name, (value, needs) in {
+        "": ("", {}),
+        **rows.CHANGES,
+    }.items():
+        given = {**needs, name: value} if name else {}
+        given["capi_helm_chart_version"] = version
+        try:
+            wanted = rows.resolved(given)
+        except errors.InvalidInput:
+            continue
+        told = paths.spelled(values.build(wanted), version)
+        yield name, value_paths.unknown(told, version)
+
+
+class ValuePathsTest(base.BaseTestCase):
+    def test_every_label_is_applied_by_every_chart_or_refused(self) -> None:
+        ignored = [
+            (version, rows.FILES.get(name, ""), name, left)
+            for version in VERSIONS
+            for name, unknown in _unknown(version)
+            if (left := sorted(set(unknown) - _LATER.get(version, set())))
+        ]
+        self.assertEqual([], ignored)
+
+    def test_data_of_a_new_chart_name_the_values_that_it_renames(self) -> None:
+        renamed.add_data(self)
+        self.assertEqual(
+            {
+                "addons.reloader.enabled",
+                "apiServer.loadBalancerProvider",
+                "nodeGroups.machineCount",
+            },
+            {
+                path
+                for _, unknown in _unknown(renamed.VERSION)
+                for path in unknown
+            },
+        )
+
+    def test_rows_of_one_source_file_move_the_values(self) -> None:
+        renamed.add_data(self)
+        renamed.add_source(self)
+        self.assertEqual([], [e for _, e in _unknown(renamed.VERSION) if e])
+        self.assertEqual([], [e for _, e in _unknown(renamed.LAST) if e])
+
+    def test_a_value_that_no_chart_knows_is_found(self) -> None:
+        self.assertEqual(
+            ["addons.nonesuch.enabled", "nodeGroups.nonesuch"],
+            value_paths.unknown(
+                {
+                    "addons": {"nonesuch": {"enabled": True}},
+                    "nodeGroups": [{"name": "a", "nonesuch": 1}],
+                    "machineMetadata": {"any": "key"},
+                },
+                "0.27.0",
+            ),
+        )
+
+
+CHANGES = rows.CHANGES
+REFUSED = rows.REFUSED
+DECLARED = {label.name: label for label in features.LABELS}
+
+
+def _outcome(given: dict[str, str]) -> tuple[Any, Any]:
+    wanted = rows.resolved(given)
+    return wanted.chart, values.build(wanted)
+
+
+class EveryLabelTest(base.BaseTestCase):
+    def refused(self, name: str, value: str) -> errors.LabelError:
+        try:
+            _outcome({name: value})
+        except errors.LabelError as error:
+            return error
+        raise AssertionError(f"{rows.FILES[name]}: {name} takes {value!r}")
+
+    def test_names_and_aliases_are_unique(self) -> None:
+        names = [
+            name
+            for label in features.LABELS
+            for name in (label.name, *label.aliases)
+        ]
+        self.assertEqual(sorted(set(names)), sorted(names))
+
+    def test_changing_the_label_changes_the_values(self) -> None:
+        faults = []
+        for name, (changed, needs) in CHANGES.items():
+            if name == "capi_helm_nodegroup_profiles":
+                # The operator's files, not the label, have values.
+                continue
+            _, before = _outcome(needs)
+            _, after = _outcome({**needs, name: changed})
+            if bool(DECLARED[name].becomes) != (before != after):
+                fault = "becomes" if before != after else "leaves"
+                faults.append(f"{rows.FILES[name]}: {fault} of {name}")
+        self.assertEqual([], faults)
+
+    def test_each_alias_does_what_its_label_does(self) -> None:
+        for name, (changed, needs) in CHANGES.items():
+            for alias in DECLARED[name].aliases:
+                self.assertEqual(
+                    _outcome({**needs, name: changed}),
+                    _outcome({**needs, alias: changed}),
+                    alias,
+                )
+
+    def test_a_value_that_is_not_allowed_names_what_is(self) -> None:
+        for name, refused in REFUSED.items():
+            error = self.refused(name, refused)
+            [rule, _, rest] = str(error).partition(".")
+            self.assertEqual(
+                f"label {name}: give {DECLARED[name].allowed}", rule
+            )
+            self.assertTrue(rest.startswith(f" It is {refused!r}"), rest)
+            # What is wrong with it may come in between.
+            self.assertTrue(rest.endswith(DECLARED[name].details), rest)
+
+    def test_no_rule_has_a_full_stop(self) -> None:
+        """Magnum's API would cut a refusal there."""
+        cut = {
+            each.name: each.allowed
+            for each in features.LABELS
+            if "." in each.allowed
+        }
+        self.assertEqual({}, cut)
+
+    def test_each_default_is_a_value_of_the_labels_type(self) -> None:
+        for label in features.LABELS:
+            if label.default is not None:
+                self.assertEqual(
+                    label.default, label.type(label.default), label.name
+                )
+
+    def test_operators_labels_are_read_from_templates_alone(self) -> None:
+        self.assertEqual(
+            [
+                "capi_helm_chart_version",
+                "capi_helm_values_profiles",
+                "capi_management_cluster",
+                "upgrade_images",
+            ],
+            [
+                label.name
+                for label in features.LABELS
+                if label.scope is labels.Scope.TEMPLATE
+            ],
+        )

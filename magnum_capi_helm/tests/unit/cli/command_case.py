@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+import configparser
 import functools
+import importlib
 import io
 import json
 import pathlib
+import re
 import tempfile
 import types
 from typing import Any, TextIO
@@ -19,12 +22,19 @@ from magnum.db.sqlalchemy import models
 from oslotest import base
 import sqlalchemy
 
+import magnum_capi_helm
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import check
+from magnum_capi_helm.cli import describe
+from magnum_capi_helm.cli import list as listing
 from magnum_capi_helm.cli import main
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.config import options
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import call
+from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
@@ -175,3 +185,139 @@ class CommandCase(base.BaseTestCase):
         for each in planes.values():
             runtime.use(each.runtime())
         return planes
+
+
+ROOT = pathlib.Path(magnum_capi_helm.__file__).parents[1]
+#: Commands of each program that uses cliff.
+CLIFF = frozenset({"complete", "help"})
+
+
+def declared() -> dict[str, type[commands.Command]]:
+    """Each command as one types it, and its class."""
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg")
+    lines = parser["entry_points"]["magnum_capi_helm.cli"].split("\n")
+    found = {}
+    for line in filter(None, lines):
+        name, _, where = line.partition(" = ")
+        module, _, kind = where.partition(":")
+        command = getattr(importlib.import_module(module), kind)
+        found[name.replace("_", " ")] = command
+    return found
+
+
+def application() -> Any:
+    """The program with these commands, and with output that is kept."""
+    app = main.Application()
+    app.stdout, app.stderr = io.StringIO(), io.StringIO()
+    commands = app.command_manager.commands
+    for name in set(commands) - CLIFF:
+        del commands[name]
+    for name, command in declared().items():
+        app.command_manager.add_command(name, command)
+    return app
+
+
+CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
+
+
+def run_list(*argv: str) -> tuple[int, list[dict[str, str]]]:
+    return run_json(listing.List, *argv)
+
+
+def refuse_all_namespaces(made: management.FakeManagement) -> None:
+    """Let RBAC refuse lists of all namespaces at once."""
+    original = made.list
+
+    def refused(
+        kind: kinds.Kind, namespace: str | None, *args: Any, **options: Any
+    ) -> Any:
+        if namespace is None:
+            raise responses.ForbiddenError("forbidden")
+        return original(kind, namespace, *args, **options)
+
+    made.list = refused  # type: ignore[method-assign]
+
+
+class ListTestCase(flows.FlowTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.edit(kinds.CLUSTER, flows.RELEASE, CHART)
+
+    def states(self, *argv: str) -> list[tuple[str, str]]:
+        return [
+            (each["Release"], each["State"]) for each in run_list(*argv)[1]
+        ]
+
+    def forget(self) -> None:
+        """Magnum loses the cluster, and nothing else does."""
+        for each in self.groups().values():
+            each.destroy()
+        self.row().destroy()
+
+
+#: With R in the place of the release.
+WELL = """\
+cluster web (CREATE_COMPLETE, HEALTHY): ready
+├── helm release R (revision 1 deployed, chart 0.27.0): ready
+├── Cluster R (https://203.0.113.10:6443): ready
+│   ├── OpenStackCluster R: ready
+│   ├── KubeadmControlPlane R-control-plane (nodegroup default-master, 1 of 1 \
+ready): ready
+│   │   └── Machine R-control-plane-m0 (192.168.3.10, server \
+server-R-control-plane-m0, v1.34.2): ready
+│   │       └── Node R-control-plane-m0: ready
+│   ├── MachineDeployment R-default-worker (nodegroup default-worker, 2 of 2 \
+ready): ready
+│   │   ├── Machine R-default-worker-m0 (192.168.3.11, server \
+server-R-default-worker-m0): ready
+│   │   │   └── Node R-default-worker-m0: ready
+│   │   └── Machine R-default-worker-m1 (192.168.3.12, server \
+server-R-default-worker-m1): ready
+│   │       └── Node R-default-worker-m1: ready
+│   └── addons (4 of 4 deployed): ready
+│       ├── HelmRelease R-ccm-openstack: ready
+│       ├── Manifests R-cloud-config: ready
+│       ├── HelmRelease R-cni-calico: ready
+│       └── HelmRelease R-csi-cinder: ready
+├── Lease R (nobody holds it)
+└── credential R-cloud-credentials: ready
+"""
+
+
+class Terminal(io.StringIO):
+    """What is written to it is seen at once."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class DescribeTestCase(flows.FlowTestCase):
+    fields: Mapping[str, Any] = types.MappingProxyType({})
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete(**self.fields)
+        self.health_poll()
+        # The literals have whole lines, with R instead of the release.
+        self.useFixture(fixtures.EnvironmentVariable("COLUMNS", "1000"))
+        self.out: io.StringIO = io.StringIO()
+        self.err = io.StringIO()
+
+    def describe(self, *argv: str) -> int:
+        return run(describe.Describe, "web", *argv, out=self.out, err=self.err)
+
+    def printed(self) -> str:
+        """What came out, with R for the release, and without ages."""
+        text = self.out.getvalue().replace(flows.RELEASE, "R")
+        return re.sub(r", \d+ (?:minutes|hours) ago", "", text)
+
+    def lines(self, *argv: str) -> list[str]:
+        """The lines that are not ready, without their branches."""
+        self.describe(*argv)
+        return [
+            each.strip("│├└─ ")
+            for each in self.printed().splitlines()
+            if not each.endswith(": ready") and "Lease" not in each
+        ]

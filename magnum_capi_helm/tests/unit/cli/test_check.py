@@ -22,7 +22,6 @@ from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit import deployments
 from magnum_capi_helm.tests.unit.cli import command_case
-from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
@@ -86,9 +85,9 @@ class CheckTest(command_case.CommandCase):
             self.checked()["maintenance"],
         )
 
-    def delivery(self, certificate: str = "") -> endpoint.Endpoint:
+    def delivery(self, certificate: str = "") -> pki.Endpoint:
         """A receiver of kubeconfigs, and the options for it."""
-        receiver = self.useFixture(endpoint.Endpoint(certificate))
+        receiver = self.useFixture(pki.Endpoint(certificate))
         directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         for name, text in (
             ("delivery_key_file", f"{'a' * 44}\n"),

@@ -23,7 +23,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.cli import described
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 WORKERS = names.machine_deployment(base.RELEASE, "default-worker")
@@ -35,18 +35,18 @@ NO_HOST = (
 )
 
 
-class TreeTest(described.DescribeTestCase):
+class TreeTest(command_case.DescribeTestCase):
     def test_a_cluster_that_is_well(self) -> None:
         self.management.requests.clear()
         self.assertEqual(0, self.describe())
-        self.assertEqual(described.WELL, self.printed())
+        self.assertEqual(command_case.WELL, self.printed())
         verbs = {each.verb for each in self.management.requests}
         self.assertEqual(set(), verbs & {"create", "replace", "patch"})
         self.out = io.StringIO()
         with self.busy():
             self.assertEqual(0, self.describe())
         self.assertEqual(
-            described.WELL.replace("nobody holds it", "held by other"),
+            command_case.WELL.replace("nobody holds it", "held by other"),
             self.printed(),
         )
 
@@ -177,7 +177,7 @@ class TreeTest(described.DescribeTestCase):
         )
 
 
-class AutoscalerTest(described.DescribeTestCase):
+class AutoscalerTest(command_case.DescribeTestCase):
     fields: Mapping[str, Any] = types.MappingProxyType(
         {
             "labels": {
@@ -205,9 +205,9 @@ class AutoscalerTest(described.DescribeTestCase):
         )
 
 
-class OutputTest(described.DescribeTestCase):
+class OutputTest(command_case.DescribeTestCase):
     def test_a_terminal_gets_lines_as_long_as_it_is_wide(self) -> None:
-        self.out = described.Terminal()
+        self.out = command_case.Terminal()
         for name, value in (
             ("COLUMNS", "60"),
             ("LINES", "100"),
@@ -303,7 +303,7 @@ OF_ALL = [
 ]
 
 
-class DescribeDeletionTest(described.DescribeTestCase):
+class DescribeDeletionTest(command_case.DescribeTestCase):
     """The project is deleted, and then the cluster."""
 
     def setUp(self) -> None:

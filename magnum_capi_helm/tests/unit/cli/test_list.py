@@ -19,7 +19,6 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import command_case
-from magnum_capi_helm.tests.unit.cli import listed
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
@@ -28,7 +27,7 @@ def name(obj: dict[str, Any]) -> str:
     return str(obj["metadata"]["name"])
 
 
-class ListTest(listed.ListTestCase):
+class ListTest(command_case.ListTestCase):
     def test_a_cluster_that_is_well(self) -> None:
         line = {
             "Name": "web",
@@ -48,7 +47,7 @@ class ListTest(listed.ListTestCase):
             (("--project", "another"), []),
             (("--orphans",), []),
         ):
-            self.assertEqual((0, lines), listed.run(*argv))
+            self.assertEqual((0, lines), command_case.run_list(*argv))
 
     def copy(self, release: str) -> None:
         self.saved(
@@ -82,7 +81,7 @@ class ListTest(listed.ListTestCase):
         lists = mock.patch.object(self.management, "list", wraps=original)
         groups = mock.patch.object(objects.NodeGroup, "list", self.fail)
         with lists as seen, groups:
-            self.assertEqual(3, len(listed.run()[1]))
+            self.assertEqual(3, len(command_case.run_list()[1]))
         label = "capi.stackhpc.com/cluster"
         records = "owner=helm,status!=superseded,name"
         metadata = {"metadata_only": True}
@@ -100,7 +99,7 @@ class ListTest(listed.ListTestCase):
 
     def test_rows_that_changed_since_are_a_drift_unless_they_go(self) -> None:
         self.save(self.groups()["default-worker"], node_count=3)
-        code, (line,) = listed.run()
+        code, (line,) = command_case.run_list()
         self.assertEqual(
             "drift: the rows want something else than was last applied",
             line["State"],
@@ -143,7 +142,7 @@ class ListTest(listed.ListTestCase):
 
     def test_its_rows_are_listed_while_it_does_not_answer(self) -> None:
         self.management.unreachable()
-        code, (line,) = listed.run()
+        code, (line,) = command_case.run_list()
         state = (
             "unreachable: the management cluster does not answer "
             "(ConnectTimeout). It is https://fake"
@@ -154,7 +153,7 @@ class ListTest(listed.ListTestCase):
         )
 
     def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
-        listed.refuse_all_namespaces(self.management)
+        command_case.refuse_all_namespaces(self.management)
         self.assertEqual([(base.RELEASE, "ok")], self.states())
         self.fails(error=responses.ForbiddenError("forbidden"))
         self.assertEqual(
@@ -191,7 +190,7 @@ class ListTest(listed.ListTestCase):
 ORPHAN = "orphan, or a cluster of another Magnum"
 
 
-class OrphansTest(listed.ListTestCase):
+class OrphansTest(command_case.ListTestCase):
     def test_a_release_without_a_row_is_an_orphan(self) -> None:
         self.forget()
         orphan = {
@@ -207,10 +206,10 @@ class OrphansTest(listed.ListTestCase):
             "State": ORPHAN,
         }
         for argv in ((), ("--orphans",)):
-            self.assertEqual((1, [orphan]), listed.run(*argv))
+            self.assertEqual((1, [orphan]), command_case.run_list(*argv))
         # What nobody can see now, is not nothing.
         self.management.unreachable()
-        self.assertEqual(1, listed.run("--orphans")[0])
+        self.assertEqual(1, command_case.run_list("--orphans")[0])
 
     def test_a_release_of_another_region_is_no_orphan(self) -> None:
         def mark(owner: str | None, region: str) -> None:
@@ -268,7 +267,7 @@ class ListOfSeveralTest(placing.LocationTestCase):
 
     def where(self, *argv: str) -> list[tuple[str, str, str]]:
         keys = ("Name", "Management cluster", "State")
-        found = listed.run(*argv)[1]
+        found = command_case.run_list(*argv)[1]
         return [tuple(each[key] for key in keys) for each in found]  # type: ignore[misc]
 
     def test_each_line_names_its_management_cluster(self) -> None:
@@ -286,7 +285,7 @@ class ListOfSeveralTest(placing.LocationTestCase):
         self.stop("a")
         only = "--management-cluster"
         self.assertEqual([("web", "b", "ok")], self.where(only, "b"))
-        self.assertEqual(0, listed.run(only, "b")[0])
+        self.assertEqual(0, command_case.run_list(only, "b")[0])
         ((name, where, state),) = self.where(only, "a")
         self.assertEqual(("", "a"), (name, where))
         self.assertIn("does not answer", state)
@@ -303,4 +302,4 @@ class ListOfSeveralTest(placing.LocationTestCase):
         self.assertEqual(("api", "a", "ok"), first)
         self.assertEqual(("web", "b"), second[:2])
         self.assertIn("unreachable: the management cluster b", second[2])
-        self.assertEqual(1, listed.run()[0])
+        self.assertEqual(1, command_case.run_list()[0])

@@ -20,7 +20,6 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import command_case
-from magnum_capi_helm.tests.unit.cli import entry_points
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 _NO_FILES = (
@@ -31,7 +30,7 @@ _NO_FILES = (
 
 class CommandsTest(command_case.CommandCase):
     def program(self, *words: str) -> int:
-        app = entry_points.application()
+        app = command_case.application()
         app.stdout, app.stderr = self.out, self.err
         return int(app.run(list(words)))
 
@@ -330,7 +329,7 @@ class WrongCommandsTest(base.FlowTestCase):
             self.useFixture(fixtures.EnvironmentVariable(name, None))
 
     def program(self, words: str) -> tuple[int, str, str]:
-        app = entry_points.application()
+        app = command_case.application()
         app.stdout, app.stderr = io.StringIO(), io.StringIO()
         argv = ["--config-file", str(self.file), *shlex.split(words)]
         # argparse knows no other place for usage errors. main() filters, too.
@@ -343,7 +342,7 @@ class WrongCommandsTest(base.FlowTestCase):
         return code, app.stdout.getvalue(), app.stderr.getvalue()
 
     def test_each_wrong_command_line_says_its_reason_last(self) -> None:
-        names = entry_points.declared()
+        names = command_case.declared()
         for words, text in _FAILING.items():
             code, out, err = self.program(words)
             if text.startswith("error:"):

@@ -25,9 +25,9 @@ from magnum_capi_helm import cli
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.unit.cli import entry_points
+from magnum_capi_helm.tests.unit.cli import command_case
 
-CODES = entry_points.ROOT / "doc/source/cli/exit-codes.inc"
+CODES = command_case.ROOT / "doc/source/cli/exit-codes.inc"
 #: Stands in for the package bash-completion.
 _BASH = """
 _get_comp_words_by_ref() {
@@ -59,8 +59,8 @@ _SLOW = {
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    app = entry_points.application()
-    command = entry_points.declared()[name](app, None)
+    app = command_case.application()
+    command = command_case.declared()[name](app, None)
     return command.get_parser(f"{commands.PROGRAM} {name}")
 
 
@@ -76,8 +76,8 @@ def examples(name: str) -> list[str]:
 
 class HelpTest(base.BaseTestCase):
     def test_every_command_has_examples_and_each_is_understood(self) -> None:
-        app = entry_points.application()
-        for name, command in entry_points.declared().items():
+        app = command_case.application()
+        for name, command in command_case.declared().items():
             self.assertTrue(any(e.startswith(name) for e in examples(name)))
             for line in examples(name):
                 words = itertools.takewhile(
@@ -111,19 +111,19 @@ class HelpTest(base.BaseTestCase):
             for each in vars(module).values()
             if inspect.isclass(each) and issubclass(each, commands.Command)
         }
-        lacking = written - set(entry_points.declared().values())
+        lacking = written - set(command_case.declared().values())
         self.assertEqual([], [each for each in lacking if each.examples])
 
     def test_all_but_these_commands_print_tables_json_and_yaml(self) -> None:
         lists = {
             name
-            for name, command in entry_points.declared().items()
+            for name, command in command_case.declared().items()
             if issubclass(command, lister.Lister)
         }
         self.assertEqual(
             {"chart fetch", "describe", "kubeconfig", "metrics", "render"}
             | {"management-cluster permissions", "values"},
-            entry_points.declared().keys() - lists,
+            command_case.declared().keys() - lists,
         )
         for name in lists:
             options = parser_of(name)._option_string_actions
@@ -133,10 +133,10 @@ class HelpTest(base.BaseTestCase):
 
 class ImportTest(base.BaseTestCase):
     def test_commands_import_slow_modules_only_when_they_run(self) -> None:
-        names = {each.__module__ for each in entry_points.declared().values()}
+        names = {each.__module__ for each in command_case.declared().values()}
         ended = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", _IMPORT, *sorted(names)],
-            cwd=entry_points.ROOT,
+            cwd=command_case.ROOT,
             check=True,
             capture_output=True,
             text=True,
@@ -148,11 +148,11 @@ class ImportTest(base.BaseTestCase):
 
 class CommandsTest(base.BaseTestCase):
     def test_the_program_s_help_has_every_command(self) -> None:
-        app = entry_points.application()
+        app = command_case.application()
         self.assertRaises(SystemExit, app.run, ["--help"])
         _, _, text = app.stdout.getvalue().partition("\nCommands:\n")
         listed = [line[2:33].rstrip() for line in text.splitlines()]
-        names = {*entry_points.declared(), *entry_points.CLIFF}
+        names = {*command_case.declared(), *command_case.CLIFF}
         self.assertEqual(sorted(names), listed)
 
 
@@ -172,7 +172,7 @@ class ExitTest(base.BaseTestCase):
 
     def run_program(self, *words: str) -> int:
         try:
-            return int(entry_points.application().run(list(words)))
+            return int(command_case.application().run(list(words)))
         except SystemExit as ended:
             return int(str(ended.code))
 
@@ -193,7 +193,7 @@ class ExitTest(base.BaseTestCase):
         listed = re.findall(
             r"^   \* - ``([a-z -]+)``$", CODES.read_text(), re.M
         )
-        self.assertEqual(sorted(entry_points.declared()), listed, str(CODES))
+        self.assertEqual(sorted(command_case.declared()), listed, str(CODES))
 
     def test_commands_with_an_own_exit_code_have_an_own_row(self) -> None:
         only = re.findall(
@@ -203,7 +203,7 @@ class ExitTest(base.BaseTestCase):
         )
         own = {
             name
-            for name, command in entry_points.declared().items()
+            for name, command in command_case.declared().items()
             if any(
                 "exit_code = " in inspect.getsource(each)
                 for each in command.__mro__
@@ -220,7 +220,7 @@ class ExitTest(base.BaseTestCase):
 
 class CompletionTest(base.BaseTestCase):
     def script(self) -> str:
-        app = entry_points.application()
+        app = command_case.application()
         words = ["complete", "--name", commands.PROGRAM]
         self.assertEqual(0, app.run(words))
         return str(app.stdout.getvalue())
@@ -243,9 +243,9 @@ class CompletionTest(base.BaseTestCase):
         return set(ended.stdout.split())
 
     def test_bash_offers_every_command_and_its_options(self) -> None:
-        first = {name.split()[0] for name in entry_points.declared()}
+        first = {name.split()[0] for name in command_case.declared()}
         for words, offered in (
-            (("",), first | entry_points.CLIFF),
+            (("",), first | command_case.CLIFF),
             (("desc",), {"describe"}),
             (("chart", ""), {"fetch", "list", "mirror"}),
             (

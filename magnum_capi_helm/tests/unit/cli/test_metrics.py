@@ -20,7 +20,6 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cli import command_case
-from magnum_capi_helm.tests.unit.cli import listed
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
@@ -46,7 +45,7 @@ def printed() -> promtool.Found:
     }
 
 
-class MetricsTest(listed.ListTestCase):
+class MetricsTest(command_case.ListTestCase):
     def test_a_cluster_that_is_well(self) -> None:
         self.health_poll()
         uuid = f"'uuid': '{self.uuid}'"
@@ -118,7 +117,7 @@ class MetricsTest(listed.ListTestCase):
 
     def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
         expected = run()[1]
-        listed.refuse_all_namespaces(self.management)
+        command_case.refuse_all_namespaces(self.management)
         self.assertEqual((0, expected, ""), run())
 
     def test_without_a_management_cluster_the_rows_are_left(self) -> None:

@@ -4,17 +4,24 @@
 
 from __future__ import annotations
 
+import json
+import ssl
 from typing import Any
+import urllib.error
 
 import fixtures
+from oslotest import base as oslotest_base
 import requests_mock
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import credential_secret
+from magnum_capi_helm.cloud import faults
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.cli import described
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.status import shapes
 
@@ -400,7 +407,7 @@ class BalancerTest(FaultsCase):
         )
 
 
-class DescribeTest(described.DescribeTestCase):
+class DescribeTest(command_case.DescribeTestCase):
     def test_the_reason_stands_at_the_server(self) -> None:
         machine = self.capi.server_in_error("default-worker")
         self.openstack.servers.faults[machine] = NO_HOST
@@ -416,3 +423,97 @@ class DescribeTest(described.DescribeTestCase):
             self.lines()[2:],
         )
         self.assertIn(f"machine {name}: {NO_ROOM}", self.lines()[0])
+
+
+def _network(**status: Any) -> view.Object:
+    found = shapes.network()
+    found["metadata"]["namespace"] = "magnum-p"
+    found["spec"] = {"apiServerLoadBalancer": {"enabled": True}}
+    found["status"] |= status
+    return found
+
+
+class QuestionsTest(oslotest_base.BaseTestCase):
+    def test_octavia_is_asked_until_the_network_is_made(self) -> None:
+        name = f"k8s-clusterapi-cluster-magnum-p-{shapes.RELEASE}-kubeapi"
+        question = runtime.Question("Octavia", name)
+        events = runtime.Question(
+            "Kubernetes", shapes.RELEASE, "OpenStackCluster"
+        )
+        disabled = _network()
+        disabled["spec"]["apiServerLoadBalancer"]["enabled"] = False
+        leaving = _network()
+        leaving["metadata"]["deletionTimestamp"] = "2026-11-21T11:00:00Z"
+        newer = _network()
+        newer["spec"] = {
+            "apiServer": {"managedLoadBalancer": {"enabled": True}}
+        }
+        for network, asked in (
+            (_network(), [question]),
+            (newer, [question]),
+            (_network(ready=True), []),
+            (disabled, []),
+            (leaving, [events]),
+        ):
+            self.assertEqual(asked, faults.about_network(network))
+
+
+_CAS = "-----BEGIN CERTIFICATE-----"
+_UNKNOWN = "x509: certificate signed by unknown authority"
+_EXPIRED = "x509: certificate has expired or is not yet valid"
+#: What OpenSSL says -> what CAPO says.
+_REFUSED = {
+    "self-signed certificate in certificate chain": _UNKNOWN,
+    "unable to get local issuer certificate": _UNKNOWN,
+    "certificate has expired": _EXPIRED,
+    "": "",
+}
+
+
+def _secret(url: str, cas: str, **more: Any) -> dict[str, Any]:
+    auth = {"application_credential_id": "a", "auth_url": url}
+    clouds = json.dumps({"clouds": {"openstack": {"auth": auth, **more}}})
+    return {
+        "metadata": {"name": "login"},
+        "data": credential_secret.data(clouds, cas),
+    }
+
+
+class UntrustedTest(oslotest_base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.asked: list[str] = []
+        self.problem = "self-signed certificate"
+        for name, fake in (
+            ("urllib.request.urlopen", self._open),
+            ("ssl.create_default_context", lambda cadata: cadata),
+        ):
+            self.useFixture(fixtures.MonkeyPatch(name, fake))
+
+    def _open(self, url: str, *, timeout: float, context: str) -> None:
+        self.assertEqual(_CAS, context)
+        self.asked.append(url)
+        error: OSError = ConnectionRefusedError()
+        if self.problem:
+            error = ssl.SSLCertVerificationError(1, "failed")
+            error.verify_message = self.problem
+        try:
+            raise error
+        except OSError as why:
+            raise urllib.error.URLError(why) from why
+
+    def test_openssls_words_become_those_of_capo(self) -> None:
+        secret = _secret("https://keystone.test/v3", _CAS)
+        for self.problem, expected in _REFUSED.items():
+            self.assertEqual(expected, faults.untrusted(secret))
+
+    def test_only_a_cluster_with_cas_of_its_own_is_asked_about(self) -> None:
+        for secret in (
+            None,
+            {"metadata": {"name": "login"}},
+            _secret("https://keystone.test/v3", ""),
+            _secret("http://keystone.test/v3", _CAS),
+            _secret("https://keystone.test/v3", _CAS, verify=False),
+        ):
+            self.assertEqual("", faults.untrusted(secret))
+        self.assertEqual([], self.asked)

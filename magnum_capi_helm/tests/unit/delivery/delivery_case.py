@@ -22,7 +22,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import delivery_record
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import cluster_operation
-from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -42,7 +41,7 @@ class DeliveryCase(base.FlowTestCase):
             real_http=True,
         )
         self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.receiver = self.useFixture(endpoint.Endpoint())
+        self.receiver = self.useFixture(pki.Endpoint())
         self.option("delivery_url", self.receiver.url)
         self.option("delivery_key_file", self.file("key", KEY))
         self.option("delivery_ca_file", self.file("ca", pki.trusted().pem))

@@ -14,7 +14,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import plane
-from magnum_capi_helm.tests.unit.cli import test_management_cluster_accept
+from magnum_capi_helm.tests.unit.cli import test_management_cluster
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
@@ -57,7 +57,7 @@ class OneTest(placing.OriginTestCase):
         self.assertEqual("CREATE_IN_PROGRESS", self.another())
 
     def test_accept_lifts_it(self) -> None:
-        accept = test_management_cluster_accept
+        accept = test_management_cluster
         for copied, words in ((True, ("web",)), (False, ("web", "--lost"))):
             other = self.move()
             if copied:

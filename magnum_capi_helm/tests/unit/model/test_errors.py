@@ -18,7 +18,6 @@ import requests
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.kubernetes import server
 
@@ -62,7 +61,7 @@ class TrustTest(server.ServerTest):
     """A management cluster whose certificate is another one's."""
 
     def asked(self, ca: str, host: str = "127.0.0.1") -> str:
-        found = self.useFixture(endpoint.Endpoint())
+        found = self.useFixture(pki.Endpoint())
         path = pathlib.Path(self.home) / "ca.pem"
         path.write_text(ca)
         changes: Any = {"certificate-authority": str(path)}

@@ -175,17 +175,13 @@ class DetailsTest(placing.OriginTestCase, upgrading.UpgradeTestCase):
             self.assertIn(each, self.log.output)
             self.assertNotIn(each, told)
 
-    def test_the_health_hides_an_address(self) -> None:
-        self.management.unreachable()
-        self.assertIn(_NO_ANSWER, self.reasons())
-        self.assert_hidden(management.ADDRESS)
-
-    def test_a_refused_upgrade_and_a_deletion_hide_an_address(self) -> None:
+    def test_health_refusal_and_deletion_hide_an_address(self) -> None:
         self.management.unreachable()
         template = self.template(image_id="ubuntu-1.35")
         error = self.error_of(self.upgrade, template)
         self.assertIn(_NO_ANSWER, error)
         self.assertNotIn(management.ADDRESS, error)
+        self.assertIn(_NO_ANSWER, self.reasons())
         self.assert_hidden(management.ADDRESS)
         self.delete()
         self.poll()

@@ -261,7 +261,7 @@ class OddLabelTest(LegacyTest):
         self.assertNotIn("machineRootVolume", made)
 
 
-class OddGroupTest(LegacyTest):
+class OddGroupTest(LegacyTestCase):
     """A group that 1.4.0 made under its own spelling of the name."""
 
     def setUp(self) -> None:

@@ -140,18 +140,6 @@ class ListTest(command_case.ListTestCase):
         with mock.patch.object(drivers.Driver, "get_driver", found):
             self.assertEqual([(base.RELEASE, "ok"), ("", "ok")], self.states())
 
-    def test_its_rows_are_listed_while_it_does_not_answer(self) -> None:
-        self.management.unreachable()
-        code, (line,) = command_case.run_list()
-        state = (
-            "unreachable: the management cluster does not answer "
-            "(ConnectTimeout). It is https://fake"
-        )
-        self.assertEqual(
-            (1, "web", "CREATE_COMPLETE", state),
-            (code, line["Name"], line["Status"], line["State"]),
-        )
-
     def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
         command_case.refuse_all_namespaces(self.management)
         self.assertEqual([(base.RELEASE, "ok")], self.states())

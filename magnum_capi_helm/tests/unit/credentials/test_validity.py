@@ -193,17 +193,6 @@ class RefusedTest(DeletionLoginTestCase):
             self.assertIn("Keystone refuses the cluster's", found)
             self.assertNotIn("is deleted", found)
 
-    def test_a_failed_deletion_names_the_refused_credential(self) -> None:
-        self.openstack.deleted.add(openstack.USER)
-        self.reason()
-        self.overdue()
-        self.poll()
-        for _ in range(3):
-            self.assertEqual("DELETE_FAILED", self.row().status)
-            self.assertIn(REPLACE, self.why())
-            self.plane.clock.advance(301)
-            self.health_poll()
-
     def test_without_a_project_the_rest_goes_when_the_objects_do(self) -> None:
         """As an operator makes them go, who takes their finalizers off."""
         self.openstack.deleted.add(openstack.PROJECT)

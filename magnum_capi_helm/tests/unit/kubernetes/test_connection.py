@@ -21,7 +21,6 @@ from unittest import mock
 from cryptography import x509
 import fixtures
 import requests
-import yaml
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import options
@@ -279,22 +278,6 @@ class RuntimeTest(server.ServerTest):
 
 
 class KubeconfigTest(server.ServerTest):
-    def test_a_kubeconfig_without_a_cluster_to_use_is_refused(self) -> None:
-        path = self.kubeconfig()
-        document = yaml.safe_load(pathlib.Path(path).read_text())
-        nowhere = [{"name": "x", "context": None}]
-        for changes in (
-            {"current-context": None},
-            {"current-context": "other"},
-            {"current-context": "x", "contexts": nowhere},
-        ):
-            pathlib.Path(path).write_text(
-                yaml.safe_dump({**document, **changes})
-            )
-            self.assertRaises(
-                errors.NotConfigured, connection.Connection, path, SHORT
-            )
-
     def test_keys_are_in_no_directory_and_go_with_the_connection(self) -> None:
         key = {"client-key-data": "aHVudGVyMg==", "token": "t"}
         temporary = pathlib.Path(tempfile.gettempdir())

@@ -24,7 +24,6 @@ import yaml
 from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.kubernetes import server
 
 KEY = "-----BEGIN PRIVATE KEY-----hunter2"
@@ -132,6 +131,14 @@ class ReadTest(_KubeconfigTest):
             *("", "[]", "text", "a: b", "clusters: []", "clusters: c"),
             *("clusters: [c]\nusers: []", "clusters: []\nusers: [null]"),
             "expires: 2026-02-30",
+            *(
+                yaml.safe_dump({**document(), **changes})
+                for changes in (
+                    {"current-context": None},
+                    {"current-context": "other"},
+                    {"contexts": [{"name": "x", "context": None}]},
+                )
+            ),
         ):
             self.assertRaises(errors.NotConfigured, _read, self._write(text))
         self.assertRaises(errors.NotConfigured, _read, str(self.home))
@@ -384,11 +391,3 @@ class EndingsTest(base.BaseTestCase):
                     (e.credential, e.time) for e in kubeconfig.expiries(user)
                 ]
                 self.assertEqual(expected, found)
-
-    def test_a_client_certificate_has_its_expiry(self) -> None:
-        pem, _ = pki.trusted().signed("admin", days=2.0)
-        [path] = self.create_tempfiles([("admin", pem)])
-        (found,) = kubeconfig.expiries({"client-certificate": path})
-        self.assertEqual("client certificate", found.credential)
-        # In whole seconds, as certificates have it.
-        self.assertEqual(0.0, found.time % 1)

@@ -8,7 +8,7 @@ import importlib
 
 from oslotest import base
 
-from magnum_capi_helm.tests.unit.known_traps import table
+from magnum_capi_helm.tests.unit.known_traps import defects
 
 _PACKAGE = "magnum_capi_helm.tests"
 #: Those of Magnum's that no driver meets: users' clients, its own settings.
@@ -17,7 +17,7 @@ _NOT_OURS = {"M8", "M12", "M16", "M19"}
 
 class TableTest(base.BaseTestCase):
     def test_each_test_is_there(self) -> None:
-        for tests in table.ALL.values():
+        for tests in defects.ALL.values():
             for name in tests:
                 module, case, method = name.rsplit(".", 2)
                 found = importlib.import_module(f"{_PACKAGE}.{module}")
@@ -25,7 +25,7 @@ class TableTest(base.BaseTestCase):
                 self.assertTrue(hasattr(getattr(found, case), method), name)
 
     def test_no_trap_is_without_a_test(self) -> None:
-        ids = {trap.split()[0] for trap, tests in table.ALL.items() if tests}
+        ids = {trap.split()[0] for trap, tests in defects.ALL.items() if tests}
         wanted = {
             f"{letter}{number}"
             for letter, last in (("B", 17), ("P", 5), ("C", 13), ("M", 19))

@@ -46,7 +46,7 @@ from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import complete
 from magnum_capi_helm.tests.unit.lifecycle import conductor
-from magnum_capi_helm.tests.unit.status import agreement
+from magnum_capi_helm.tests.unit.status import shapes
 
 #: Making keys, and deriving keys from passphrases, takes most of a test's
 #: time; one of each kind does for all.
@@ -204,7 +204,7 @@ class FlowTestCase(conductor.ConductorTestCase):
     def _watch_views(self) -> None:
         """Compare the views of each look that the driver judges."""
         wrong: list[str] = []
-        judge = agreement.watched(wrong)
+        judge = shapes.watched(wrong)
         self.useFixture(
             fixtures.MockPatchObject(cluster_status, "judge", judge)
         )

@@ -152,23 +152,6 @@ class NewConditionsTest(base.BaseTestCase):
                 shapes.verdict(seen).reason,
             )
 
-    def test_a_cluster_of_a_stale_generation_is_not_available(self) -> None:
-        for shape in shapes.GENERATIONS:
-            new = shapes.cluster(shape)
-            new["status"] = {"observedGeneration": 2}
-            stale = shapes.cluster(shape, observed=1)
-            for cluster, reason in (
-                (new, "cluster: not available yet"),
-                (
-                    stale,
-                    "cluster: Cluster API has not seen the latest change yet",
-                ),
-            ):
-                seen = shapes.complete(shape, cluster=cluster)
-                found = shapes.verdict(seen)
-                told = (found.reason, found.complete)
-                self.assertEqual((reason, False), told)
-
 
 class FactsTest(base.BaseTestCase):
     def test_an_endpoint_without_host_is_none_yet(self) -> None:

@@ -14,8 +14,8 @@ from oslotest import base
 
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.status import agreement
 from magnum_capi_helm.tests.unit.status import documents
+from magnum_capi_helm.tests.unit.status import shapes
 
 #: The words of Nova in the recorded situation "quota".
 RECORDED = (
@@ -48,7 +48,7 @@ class RecordedTest(base.BaseTestCase):
                 self.assertEqual(wanted, told, case)
                 clock = view.Clock(file["now"])
                 seen = dataclasses.replace(seen, clock=clock)
-                wrong = agreement.disagreements(
+                wrong = shapes.disagreements(
                     cluster_status.grow(seen, expected),
                     seen,
                     cluster_status.verdict(seen, expected),

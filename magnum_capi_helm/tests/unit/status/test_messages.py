@@ -185,13 +185,18 @@ VERDICTS: dict[str, tuple[Change, str]] = {
         lambda _: revision("deployed", 4),
         "addon ccm-openstack: its latest change is still to be installed",
     ),
-    "a change that an addon provider had the time to notice": (
-        lambda _: revision("deployed", 6),
-        "",
-    ),
     "the operator has paused the cluster": (
         lambda s: cluster(s, paused=True),
         "the operator has paused the cluster: nothing is changed",
+    ),
+    "the Cluster has no conditions yet": (
+        lambda s: {
+            "cluster": {
+                **shapes.cluster(s),
+                "status": {"observedGeneration": 2},
+            }
+        },
+        "cluster: not available yet",
     ),
     "the Cluster has a stale generation": (
         lambda s: cluster(s, observed=1),

@@ -324,7 +324,7 @@ class CostTest(delivery_case.DeliveryCase):
             rt.invalidate((base.NAMESPACE, base.RELEASE))
             return wait
 
-        with mock.patch.object(delivery, "_look", overtaken):
+        with mock.patch.object(deliveries, "_look", overtaken):
             self.assertTrue(self.asked())
         self.assertTrue(self.asked())
         self.assertFalse(self.asked())

@@ -208,8 +208,6 @@ class HinderedTest(delivery_case.DeliveryCase):
         self.assertNotIn("canary", self.log.output)
         self.assertEqual([], self.receiver.received)
 
-
-class CanaryTest(delivery_case.DeliveryCase):
     def test_no_log_has_any_secret(self) -> None:
         log = self.useFixture(
             fixtures.FakeLogger("", level=logging.DEBUG, nuke_handlers=False)

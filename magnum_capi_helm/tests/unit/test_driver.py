@@ -109,8 +109,6 @@ class DriverTest(base.FlowTestCase):
         ):
             self.assertEqual(fault, _refusal(theirs, ours), str(ours))
 
-
-class RefusedTest(base.FlowTestCase):
     def test_calls_that_are_not_served_save_nothing(self) -> None:
         row = self.complete()
         group = self.groups()["default-worker"]
@@ -134,8 +132,6 @@ class RefusedTest(base.FlowTestCase):
         rows = {"cluster": self.row(), **self.groups()}
         return {name: row.as_dict() for name, row in rows.items()}
 
-
-class FaultTest(base.FlowTestCase):
     def test_no_secret_is_told_or_logged(self) -> None:
         self.complete()
         self.resize(3)

@@ -71,14 +71,12 @@ addons:
 """)
 
 
-class BuildTest(base.BaseTestCase):
+class ClusterTest(base.BaseTestCase):
     def test_a_small_cluster_has_these_values(self) -> None:
         self.assertEqual(SMALL, values.build(specs.cluster()))
         built = values.build(specs.cluster(node_groups=()))
         self.assertEqual([], built["nodeGroups"])
 
-
-class GroupNamesTest(base.BaseTestCase):
     def test_names_of_all_groups(self) -> None:
         groups = [{"name": "a"}, {"name": "b", "machineCount": 2}]
         rows: tuple[tuple[dict[str, Any], set[str]], ...] = (
@@ -89,8 +87,6 @@ class GroupNamesTest(base.BaseTestCase):
         for given, expected in rows:
             self.assertEqual(expected, values.group_names(given))
 
-
-class StampTest(base.BaseTestCase):
     def test_the_live_cluster_shows_the_newest_fingerprint(self) -> None:
         before: dict[str, Any] = {"clusterAnnotations": {"owner": "me"}}
         found = before
@@ -225,7 +221,7 @@ class GroupsTest(base.BaseTestCase):
             )
 
 
-class OverlayTest(base.BaseTestCase):
+class ChangesTest(base.BaseTestCase):
     def test_a_dictionary_of_which_nothing_is_left_goes(self) -> None:
         target: dict[str, Any] = {"a": {"b": {"c": 1}}, "d": 2, "l": [1, 2]}
         values.overlay(
@@ -233,8 +229,6 @@ class OverlayTest(base.BaseTestCase):
         )
         self.assertEqual({"d": 2, "l": [3]}, target)
 
-
-class PatchedTest(base.BaseTestCase):
     def test_the_difference_of_two_others_comes_over_the_values(self) -> None:
         old = {
             "a": {"x": 1, "y": 2},
@@ -265,8 +259,6 @@ class PatchedTest(base.BaseTestCase):
             values.patched(applied, old, new, ()),
         )
 
-
-class RefuseTest(base.BaseTestCase):
     def test_plain_text_passes(self) -> None:
         for given in (
             None,

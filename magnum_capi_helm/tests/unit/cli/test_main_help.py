@@ -130,8 +130,6 @@ class HelpTest(base.BaseTestCase):
             found = set(options["-f"].choices or ())
             self.assertLessEqual({"json", "yaml", "table"}, found, name)
 
-
-class ImportTest(base.BaseTestCase):
     def test_commands_import_slow_modules_only_when_they_run(self) -> None:
         names = {each.__module__ for each in command_case.declared().values()}
         ended = subprocess.run(
@@ -145,8 +143,6 @@ class ImportTest(base.BaseTestCase):
         self.assertLessEqual(names, modules)
         self.assertEqual(set(), _SLOW & modules)
 
-
-class CommandsTest(base.BaseTestCase):
     def test_the_program_s_help_has_every_command(self) -> None:
         app = command_case.application()
         self.assertRaises(SystemExit, app.run, ["--help"])

@@ -248,15 +248,7 @@ class SampleTest(_ConfTest):
         self.assertEqual([], [opt.name for opt in options if not opt.help])
 
 
-class InterfaceTest(base.BaseTestCase):
-    def test_both_spellings_of_an_interface(self) -> None:
-        config = self.useFixture(fixture.Config(conf.CONF))
-        for given in ("internal", "internalURL"):
-            config.config(group="capi_helm", app_cred_interface_type=given)
-            self.assertEqual("internal", conf.interface())
-
-
-class LabelDefaultsTest(base.BaseTestCase):
+class DefaultsTest(base.BaseTestCase):
     def test_every_cluster_label_is_an_option_and_no_other(self) -> None:
         self.assertEqual(
             {
@@ -272,8 +264,14 @@ class LabelDefaultsTest(base.BaseTestCase):
         config.config(group="capi_helm_cluster_labels", octavia_provider="ovn")
         self.assertEqual("ovn", conf.label_defaults()["octavia_provider"])
 
+    def test_both_spellings_of_an_interface(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        for given in ("internal", "internalURL"):
+            config.config(group="capi_helm", app_cred_interface_type=given)
+            self.assertEqual("internal", conf.interface())
 
-class ChartStoreTest(base.BaseTestCase):
+
+class HelmTest(base.BaseTestCase):
     def test_only_the_operator_sets_it(self) -> None:
         config = self.useFixture(fixture.Config(conf.CONF))
         self.assertFalse(conf.chart_store_is_set())
@@ -304,8 +302,6 @@ class ChartStoreTest(base.BaseTestCase):
         )
         self.assertIn(f"the chart store {store} can't be written", str(error))
 
-
-class HelmProcessesTest(base.BaseTestCase):
     def test_each_worker_has_its_share_of_the_processors(self) -> None:
         for configured, processors, workers, expected in (
             (0, 2, None, 2),

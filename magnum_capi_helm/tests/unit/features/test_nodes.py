@@ -223,7 +223,7 @@ class DisksTest(base.BaseTestCase):
 ONE = {"availability_zone": "az3"}
 
 
-class ZonesTest(base.BaseTestCase):
+class PlacementTest(base.BaseTestCase):
     def test_the_control_plane_follows_the_zone_of_the_cluster(self) -> None:
         self.assertEqual(
             {
@@ -235,8 +235,6 @@ class ZonesTest(base.BaseTestCase):
             nodes.PLACEMENT.cluster(specs.cluster(ONE)),
         )
 
-
-class ServerGroupsTest(base.BaseTestCase):
     def test_only_groups_with_a_policy_need_one(self) -> None:
         self.assertEqual(
             {"a": "soft-anti-affinity"},

@@ -11,7 +11,7 @@ from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import specs
 
 
-class ProfilesTest(base.BaseTestCase):
+class TemplateTest(base.BaseTestCase):
     def test_the_live_cluster_shows_its_profiles(self) -> None:
         for given in ("gpu,small", "gpu small", " gpu , small,"):
             cluster = specs.cluster({"capi_helm_values_profiles": given})
@@ -38,8 +38,6 @@ class ProfilesTest(base.BaseTestCase):
         )
         self.assertEqual((), found[template.PROFILE_NAMES])
 
-
-class VersionTest(base.BaseTestCase):
     def test_the_chart_version_is_no_value(self) -> None:
         cluster = specs.cluster({"capi_helm_chart_version": "0.26.0"})
         self.assertEqual({}, template.TOPIC.cluster(cluster))

@@ -254,7 +254,16 @@ class RenderTest(program.HelmTestCase):
         self.assertNotIn("hunter2", str(error))
 
 
-class RepositoryTest(program.HelmTestCase):
+class OtherCommandsTest(program.HelmTestCase):
+    def test_the_version_is_the_output_of_helm(self) -> None:
+        self.answers(program.RELEASE)
+        self.assertEqual("v3.20.2", self.helm().version())
+
+    def test_a_helm_that_fails_is_an_error_of_helm(self) -> None:
+        self.version = ""
+        self.complains("Error: exec format error")
+        self.assertRaises(errors.HelmError, self.helm().version)
+
     def test_directories_become_archives_of_a_repository(self) -> None:
         self.answers("")
         helm = self.helm()
@@ -268,14 +277,3 @@ class RepositoryTest(program.HelmTestCase):
             ],
             [" ".join(packaged), " ".join(self.argv())],
         )
-
-
-class VersionTest(program.HelmTestCase):
-    def test_the_version_is_the_output_of_helm(self) -> None:
-        self.answers(program.RELEASE)
-        self.assertEqual("v3.20.2", self.helm().version())
-
-    def test_a_helm_that_fails_is_an_error_of_helm(self) -> None:
-        self.version = ""
-        self.complains("Error: exec format error")
-        self.assertRaises(errors.HelmError, self.helm().version)

@@ -30,21 +30,6 @@ SERVED = {
 LATER = {**SERVED, (CAPI, "Cluster"): {"v1beta2"}}
 
 
-class ApiTest(base.BaseTestCase):
-    def test_an_api_version_has_a_group_or_none(self) -> None:
-        self.assertEqual(
-            CLUSTER,
-            conversion.api_of(
-                {"apiVersion": f"{CAPI}/v1beta1", "kind": "Cluster"}
-            ),
-        )
-        self.assertEqual(
-            SECRET, conversion.api_of({"apiVersion": "v1", "kind": "Secret"})
-        )
-        self.assertEqual(f"Cluster {CAPI}/v1beta1", str(CLUSTER))
-        self.assertEqual("Secret v1", str(SECRET))
-
-
 class PlanTest(base.BaseTestCase):
     def test_each_kind_stays_moves_or_is_lost(self) -> None:
         moves = {CLUSTER: "v1beta2", OLD: "v1beta1"}
@@ -88,3 +73,16 @@ class PlanTest(base.BaseTestCase):
             "kubectl api-resources --api-group=addons.stackhpc.com",
         ):
             self.assertIn(phrase, refusal)
+
+    def test_an_api_version_has_a_group_or_none(self) -> None:
+        self.assertEqual(
+            CLUSTER,
+            conversion.api_of(
+                {"apiVersion": f"{CAPI}/v1beta1", "kind": "Cluster"}
+            ),
+        )
+        self.assertEqual(
+            SECRET, conversion.api_of({"apiVersion": "v1", "kind": "Secret"})
+        )
+        self.assertEqual(f"Cluster {CAPI}/v1beta1", str(CLUSTER))
+        self.assertEqual("Secret v1", str(SECRET))

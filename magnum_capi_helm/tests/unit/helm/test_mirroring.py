@@ -375,15 +375,13 @@ command: ['registry.k8s.io/pause:3.10']
 ]
 
 
-class FindTest(base.BaseTestCase):
+class ImageNamesTest(base.BaseTestCase):
     def test_each_object_names_its_images(self) -> None:
         for found, images in FOUND:
             self.assertEqual(
                 sorted(images), sorted(mirroring.find([found])), str(found)
             )
 
-
-class FullTest(base.BaseTestCase):
     def test_names_are_completed_as_containerd_does(self) -> None:
         names = {
             "nginx": "docker.io/library/nginx:latest",

@@ -145,7 +145,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
 
 PACE: dict[str, tuple[str, ...]] = {
     "P1 a management cluster that hangs hangs every poll": (
-        "unit.kubernetes.test_connection.DeadlineTest."
+        "unit.kubernetes.test_connection.RequestTest."
         "test_a_server_that_does_not_answer_is_a_time_out",
     ),
     "P2 a helm that hangs hangs for ever": (
@@ -212,7 +212,7 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_an_addon_that_does_not_exist_yet_is_waited_for",
     ),
     "C10 a HelmChartProxy has no phase, and is waited for for ever": (
-        "unit.kubernetes.test_kinds.AllTest."
+        "unit.kubernetes.test_kinds.KindsTest."
         "test_the_driver_reads_no_kind_of_other_programs",
     ),
     "C11 no security groups means those of the cluster": (
@@ -250,7 +250,7 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "test_a_poll_between_two_steps_does_not_end_the_polls",
     ),
     "M6 two polls at once, on two hosts": (
-        f"{_LIFECYCLE}.test_poll_status.LeaseTest."
+        f"{_LIFECYCLE}.test_poll_status.ProgressTest."
         "test_a_held_lease_gives_no_verdict_and_no_warning",
     ),
     "M7 a create that ended half way": (
@@ -269,7 +269,7 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "unit.model.test_labels.ParseTest.test_a_value_has_the_type_of_its_label",
     ),
     "M13 users read texts of exceptions": (
-        "unit.test_driver.FaultTest.test_no_secret_is_told_or_logged",
+        "unit.test_driver.DriverTest.test_no_secret_is_told_or_logged",
     ),
     "M14 another driver serves the same images": (
         "unit.test_driver.DriverTest."

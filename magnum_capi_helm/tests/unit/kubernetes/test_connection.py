@@ -60,8 +60,6 @@ class RequestTest(server.ServerTest):
             connected.request("GET", "v1", "secrets")
         self.assertEqual(1, len(self.server.clients))
 
-
-class DeadlineTest(server.ServerTest):
     def test_a_server_that_does_not_answer_is_a_time_out(self) -> None:
         self.server.hangs()
         connected = self.connect(SHORT)
@@ -90,11 +88,8 @@ class DeadlineTest(server.ServerTest):
         threading.Thread(target=ask, daemon=True).start()
         self.assertTrue(done.wait(0.9), "still waits for Retry-After")
 
-
-class OnceTest(server.ServerTest):
-    """Only ``insistence`` repeats requests."""
-
     def test_each_request_is_sent_once(self) -> None:
+        """Only ``insistence`` repeats requests."""
         for method in ("GET", "PATCH", "POST", "DELETE"):
             for code in (200, 401, 403, 404, 410, 429, 500, 502, 503, 504):
                 del self.server.requests[:]
@@ -261,22 +256,6 @@ class ReplacedTest(server.ServerTest):
         self.assertEqual(self.server.url, through.server)
 
 
-class RuntimeTest(server.ServerTest):
-    def test_a_conductor_needs_no_restart(self) -> None:
-        path = self.kubeconfig(user={"token": "one"})
-        settings = options.ManagementCluster(
-            "replaced", path, "kubeconfig_file"
-        )
-        management = runtime.build(settings=settings).management
-        for token in ("one", "two"):
-            self.kubeconfig(user={"token": token})
-            management.get(kinds.SECRET, "ns", "s")
-        self.assertEqual(
-            ["Bearer one", "Bearer two"],
-            [each["Authorization"] for each in self.server.headers],
-        )
-
-
 class KubeconfigTest(server.ServerTest):
     def test_keys_are_in_no_directory_and_go_with_the_connection(self) -> None:
         key = {"client-key-data": "aHVudGVyMg==", "token": "t"}
@@ -304,6 +283,20 @@ class KubeconfigTest(server.ServerTest):
         for user in (inline, files):
             expiry = kubeconfig.Expiry(kubeconfig.CERTIFICATE, ends)
             self.assertEqual((expiry,), self.connect(user=user).expiries())
+
+    def test_a_conductor_needs_no_restart(self) -> None:
+        path = self.kubeconfig(user={"token": "one"})
+        settings = options.ManagementCluster(
+            "replaced", path, "kubeconfig_file"
+        )
+        management = runtime.build(settings=settings).management
+        for token in ("one", "two"):
+            self.kubeconfig(user={"token": token})
+            management.get(kinds.SECRET, "ns", "s")
+        self.assertEqual(
+            ["Bearer one", "Bearer two"],
+            [each["Authorization"] for each in self.server.headers],
+        )
 
 
 V1 = "client.authentication.k8s.io/v1"

@@ -21,18 +21,7 @@ RENDERED: tuple[tuple[str, str, tuple[str, str, str] | None], ...] = (
 )
 
 
-class PluralTest(base.BaseTestCase):
-    def test_plural_is_the_name_in_paths(self) -> None:
-        for name, plural in (
-            ("Lease", "leases"),
-            ("Manifests", "manifests"),
-            ("NetworkPolicy", "networkpolicies"),
-        ):
-            with self.subTest(name):
-                self.assertEqual(plural, kinds.Kind(name, "", ()).plural)
-
-
-class RenderedTest(base.BaseTestCase):
+class KindsTest(base.BaseTestCase):
     def test_a_rendered_kind_is_in_the_version_of_its_manifest(self) -> None:
         for version, name, expected in RENDERED:
             with self.subTest(f"{version} {name}"):
@@ -48,8 +37,15 @@ class RenderedTest(base.BaseTestCase):
         assert found is not None
         self.assertTrue(found.fixed)
 
+    def test_plural_is_the_name_in_paths(self) -> None:
+        for name, plural in (
+            ("Lease", "leases"),
+            ("Manifests", "manifests"),
+            ("NetworkPolicy", "networkpolicies"),
+        ):
+            with self.subTest(name):
+                self.assertEqual(plural, kinds.Kind(name, "", ()).plural)
 
-class AllTest(base.BaseTestCase):
     def test_the_driver_reads_no_kind_of_other_programs(self) -> None:
         """It does not wait for objects that it did not render."""
         self.assertNotIn("HelmChartProxy", {each.name for each in kinds.ALL})

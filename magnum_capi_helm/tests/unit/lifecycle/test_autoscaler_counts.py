@@ -154,11 +154,8 @@ class BoundsTest(ScaledTestCase):
                 self.health_poll()
                 self.assertEqual(count, self.count())
 
-
-class FromZeroTest(ScaledTestCase):
-    """The autoscaler knows the nodes of a group that has none."""
-
     def test_capacities_stay_after_a_change_of_bounds(self) -> None:
+        """The autoscaler knows the nodes of a group that has none."""
         self.change(GROUP, max_node_count=7)
         self.poll()
         name = names.machine_deployment(base.RELEASE, GROUP)

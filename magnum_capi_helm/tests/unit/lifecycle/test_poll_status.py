@@ -172,8 +172,6 @@ class ProgressTest(PollTestCase):
         reason = "the latest change is still to be applied"
         self.assertEqual(("UPDATE_IN_PROGRESS", reason), self.state())
 
-
-class LeaseTest(PollTestCase):
     def test_a_held_lease_gives_no_verdict_and_no_warning(self) -> None:
         self.made()
         self.hold("other")

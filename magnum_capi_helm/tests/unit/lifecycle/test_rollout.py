@@ -97,11 +97,8 @@ class ValuesTest(rolling.RolloutTestCase):
             self.all.write_text(content)
             self.assertIn(text, self.no())
 
-
-class CountedTest(rolling.RolloutTestCase):
-    """The rows want the same before and after."""
-
     def test_a_rollout_is_complete_once_the_release_has_it(self) -> None:
+        """The rows want the same before and after."""
         self.all.write_text(rolling.ADDON)
         self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE] * 2
         self.roll_out()

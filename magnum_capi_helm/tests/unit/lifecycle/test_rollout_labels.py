@@ -10,6 +10,7 @@ import pathlib
 from typing import Any
 
 from keystoneauth1.identity import v3
+from oslotest import base as test_base
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import upgrade_rules
@@ -250,7 +251,7 @@ class DeletedTest(rolling.RolloutTestCase):
         )
 
 
-class FixedTest(rolling.RolloutTestCase):
+class FixedTest(test_base.BaseTestCase):
     def test_the_reference_calls_the_same_labels_fixed(self) -> None:
         table = json.loads(_TABLE.read_text())
         fixed = {

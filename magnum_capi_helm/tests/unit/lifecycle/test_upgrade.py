@@ -30,8 +30,8 @@ _ALONE = {"control-plane": upgrading.NEW, "default-worker": upgrading.OLD}
 _BOTH = {"control-plane": upgrading.NEW, "default-worker": upgrading.NEW}
 
 
-class WholeTest(upgrading.UpgradeTestCase):
-    """``coe cluster upgrade``, with no nodegroup named."""
+class UpgradeTest(upgrading.UpgradeTestCase):
+    """``coe cluster upgrade``."""
 
     def test_image_version_and_template_reach_cluster_and_rows(self) -> None:
         before = self.row().as_dict()
@@ -148,11 +148,8 @@ class WholeTest(upgrading.UpgradeTestCase):
             self.settle()
             self.assertEqual(chart, self.helm.upgrades[-1].chart_version)
 
-
-class GroupTest(upgrading.UpgradeTestCase):
-    """One nodegroup, to the template that the cluster has by now."""
-
     def test_the_named_nodegroup_alone_is_upgraded(self) -> None:
+        """One nodegroup, to the template that the cluster has by now."""
         self.add("mine", image_id="ubuntu-1.34.3", flavor_id="own")
         self.settle()
         self.upgrade(self.template(image_id="ubuntu-1.35"))
@@ -168,11 +165,8 @@ class GroupTest(upgrading.UpgradeTestCase):
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.groups()["mine"].status)
 
-
-class BatchTest(upgrading.UpgradeTestCase):
-    """``--max-batch-size``."""
-
     def test_as_many_workers_roll_at_once_by_default_one(self) -> None:
+        """``--max-batch-size``."""
         self.resize(3)
         self.settle()
         self.add("one")
@@ -189,11 +183,8 @@ class BatchTest(upgrading.UpgradeTestCase):
             found = [e.get("rolloutStrategy") for e in self.node_groups()]
             self.assertEqual(expected, found)
 
-
-class FrozenTest(upgrading.UpgradeTestCase):
-    """What the webhooks forbid to change is as it was."""
-
     def test_paths_of_the_infrastructure_keep_their_values(self) -> None:
+        """What the webhooks forbid to change is as it was."""
         before = self.helm.upgrades[-1].values
         self.upgrade(
             self.template(
@@ -213,6 +204,17 @@ class FrozenTest(upgrading.UpgradeTestCase):
         for key in ("apiServer", "clusterNetworking", "kubeNetwork"):
             self.assertEqual(before.get(key), after.get(key))
         self.assertEqual("calico", after["addons"]["cni"]["type"])
+
+    def test_idle_labels_are_a_fault_of_the_new_template_alone(self) -> None:
+        """1.4.0 took volume types without a volume; nobody can change them."""
+        idle = ("boot_volume_type", "etcd_volume_type")
+        for name in idle:
+            new = self.template(image_id="ubuntu-1.35", labels={name: "fast"})
+            self.assertIn(f"label {name}: ", self.refused(new))
+        self.save(labels=dict.fromkeys(idle, "fast"))
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
 
 
 class AloneTest(upgrading.UpgradeTestCase):
@@ -320,19 +322,6 @@ class LabelsTest(upgrading.UpgradeTestCase):
             for each in self.node_groups()
         }
         self.assertEqual({"default-worker": 30, "copy": 30, "own": 40}, sizes)
-
-
-class IdleLabelsTest(upgrading.UpgradeTestCase):
-    def test_idle_labels_are_a_fault_of_the_new_template_alone(self) -> None:
-        """1.4.0 took volume types without a volume; nobody can change them."""
-        idle = ("boot_volume_type", "etcd_volume_type")
-        for name in idle:
-            new = self.template(image_id="ubuntu-1.35", labels={name: "fast"})
-            self.assertIn(f"label {name}: ", self.refused(new))
-        self.save(labels=dict.fromkeys(idle, "fast"))
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
-        self.settle()
-        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
 
 
 class AutoscaledTest(upgrading.UpgradeTestCase):

@@ -60,7 +60,7 @@ class PemTest(base.BaseTestCase):
 MASK = encoding.MASK
 
 
-class ValuesTest(base.BaseTestCase):
+class PackedTest(base.BaseTestCase):
     def test_keys_decide_about_masked_values(self) -> None:
         for given, shown in (
             (
@@ -96,8 +96,6 @@ class ValuesTest(base.BaseTestCase):
             self.assertEqual(shown, encoding.mask_values(given))
             self.assertEqual(before, given)
 
-
-class ManifestTest(base.BaseTestCase):
     def test_a_masked_secret_keeps_its_keys_alone(self) -> None:
         same = {"kind": "Secret", "metadata": {"name": "a"}}
         shown = {"data": {"key": MASK}, "stringData": {"values": MASK}}

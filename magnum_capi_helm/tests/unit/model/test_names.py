@@ -25,14 +25,6 @@ STRANGE = (
 )
 
 
-class NamespaceTest(base.BaseTestCase):
-    def test_namespace_is_prefix_and_project_id_in_lower_case(self) -> None:
-        self.assertEqual(
-            "magnum-b6ca562567cf48eab321705773a4fc1c",
-            names.namespace("magnum", "B6CA5625-67cf48eab321705773a4fc1c"),
-        )
-
-
 class ReleaseTest(base.BaseTestCase):
     def test_release_is_slug_and_end_of_the_uuid(self) -> None:
         rows = {
@@ -62,6 +54,12 @@ class ReleaseTest(base.BaseTestCase):
             release = names.release(name, UUID)
             self.assertTrue(DNS_LABEL.fullmatch(release), release)
             self.assertLessEqual(len(release + longest), names.LIMIT)
+
+    def test_namespace_is_prefix_and_project_id_in_lower_case(self) -> None:
+        self.assertEqual(
+            "magnum-b6ca562567cf48eab321705773a4fc1c",
+            names.namespace("magnum", "B6CA5625-67cf48eab321705773a4fc1c"),
+        )
 
 
 class NodeGroupTest(base.BaseTestCase):

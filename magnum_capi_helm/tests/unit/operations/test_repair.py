@@ -204,7 +204,21 @@ class StraysTest(RepairTestCase):
         self.assertIn("kept", self.server.names(kinds.MANIFESTS))
 
 
-class MissingTest(RepairTestCase):
+class AgainTest(RepairTestCase):
+    """What another program does again is undone again, with pauses."""
+
+    def test_repeated_foreign_changes_are_repaired_with_pauses(self) -> None:
+        self.resize(3)
+        patched = []
+        for _ in range(6):
+            self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
+            self.management.requests.clear()
+            self.poll()
+            patched.append(("patch", "KubeadmControlPlane") in self.verbs())
+            self.plane.clock.advance(10)
+        # At once, then after 10, 20 and 40 seconds.
+        self.assertEqual([True, True, False, True, False, False], patched)
+
     def test_an_addon_that_another_program_deletes_again_waits(self) -> None:
         name = self.server.names(kinds.HELM_RELEASE)[0]
         self.resize(3)
@@ -220,8 +234,6 @@ class MissingTest(RepairTestCase):
         self.assertEqual([True, True, False, True, False, False], made)
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
 
-
-class SameCountTest(RepairTestCase):
     def test_a_resize_to_the_same_count_repairs_the_release(self) -> None:
         self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.33.0"})
         self.resize(2)
@@ -238,22 +250,6 @@ class SameCountTest(RepairTestCase):
             if kind.group and kind is not kinds.LEASE
             for name in self.server.names(kind)
         }
-
-
-class CountTest(RepairTestCase):
-    """Counts that are nobody's but the rows'."""
-
-    def test_repeated_foreign_changes_are_repaired_with_pauses(self) -> None:
-        self.resize(3)
-        patched = []
-        for _ in range(6):
-            self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
-            self.management.requests.clear()
-            self.poll()
-            patched.append(("patch", "KubeadmControlPlane") in self.verbs())
-            self.plane.clock.advance(10)
-        # At once, then after 10, 20 and 40 seconds.
-        self.assertEqual([True, True, False, True, False, False], patched)
 
 
 _SCOPE = ("magnum-p", "k1")

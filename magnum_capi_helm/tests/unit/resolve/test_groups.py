@@ -201,8 +201,6 @@ class DisksTest(GroupsTestCase):
             )
             self.assertEqual(expected, found.container_disk)
 
-
-class ControlPlaneTest(GroupsTestCase):
     def test_a_local_disk_that_the_flavor_lacks_is_refused(self) -> None:
         label, value = "etcd_blockdevice_size", "etcd_blockdevice_type"
         given = {label: "4", value: "local"}

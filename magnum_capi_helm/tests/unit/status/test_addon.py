@@ -85,8 +85,6 @@ class RankTest(base.BaseTestCase):
             self.assertIn("machine w-1", told(failed, **ill_nodes()))
             self.assertEqual(f"addon {name}: Failed: {why}", told(failed))
 
-
-class NoteTest(base.BaseTestCase):
     def test_the_note_of_a_handler_that_tries_again_is_told(self) -> None:
         text = "context deadline exceeded: Deployment x/y not ready"
         progress = {"retries": 7, "message": text, "success": False}
@@ -143,7 +141,7 @@ class SecretTest(base.BaseTestCase):
         self.assertEqual("fb5920eb7b694a61", addon.checksum(_SECRET)[:16])
 
 
-class PausedTest(base.BaseTestCase):
+class StateTest(base.BaseTestCase):
     def test_a_paused_part_is_no_complete_one(self) -> None:
         shape = shapes.V1BETA2
         paused = "the operator has paused it: nothing is changed"
@@ -163,8 +161,6 @@ class PausedTest(base.BaseTestCase):
             self.assertEqual(f"{name}: {paused}", reason)
         self.assertEqual(f"addon ccm-openstack: {paused}", told(ccm))
 
-
-class HealthTest(base.BaseTestCase):
     def test_an_addon_that_failed_has_an_entry(self) -> None:
         rows = [
             (cni(failure="no chart"), "UNHEALTHY", "addon.cni-calico"),

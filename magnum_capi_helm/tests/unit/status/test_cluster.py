@@ -96,8 +96,6 @@ class MachinesTest(base.BaseTestCase):
             seen = shapes.complete(shape, infra_machines=(server,))
             self.assertEqual("", shapes.verdict(seen).reason)
 
-
-class AutoscaledTest(base.BaseTestCase):
     def test_the_autoscaler_decides_the_count_of_its_groups(self) -> None:
         name = "nodegroup default-worker: "
         for shape in shapes.GENERATIONS:
@@ -190,8 +188,6 @@ class FactsTest(base.BaseTestCase):
             seen = view.View(release="r", control_plane=plane)
             self.assertEqual(version, cluster_status.coe_version(seen))
 
-
-class AddonsTest(base.BaseTestCase):
     def test_the_first_late_addon_by_name_is_the_reason(self) -> None:
         # The order in which they were read may differ between conductors.
         handled = "addons.stackhpc.com/last-handled-configuration"

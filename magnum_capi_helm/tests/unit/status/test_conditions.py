@@ -63,8 +63,6 @@ class ReadersTest(base.BaseTestCase):
             conditions.merged(obj),
         )
 
-
-class PolarityTest(base.BaseTestCase):
     def test_a_condition_is_well_or_bad_by_its_polarity(self) -> None:
         rows = {
             ("Available", "True"): (True, False),
@@ -91,8 +89,6 @@ class PolarityTest(base.BaseTestCase):
             found[name, status] = (condition.well, condition.bad)
         self.assertEqual(rows, found)
 
-
-class GenerationTest(base.BaseTestCase):
     def test_current_means_that_the_newest_spec_was_seen(self) -> None:
         rows: list[tuple[Any, Any, bool]] = [
             (2, 2, True),

@@ -267,23 +267,6 @@ def _deployment(*conditions: dict[str, str]) -> dict[str, Any]:
     return {"kind": "Deployment", "status": {"conditions": list(conditions)}}
 
 
-class StoppedTest(base.BaseTestCase):
-    def test_each_state_of_the_deployment_has_its_reason(self) -> None:
-        available = {"type": "Available", "status": "True"}
-        missing = {"type": "Available", "status": "False"}
-        message = "Deployment does not have minimum availability."
-        rows: list[tuple[dict[str, Any] | None, str]] = [
-            (None, "its Deployment does not exist"),
-            (_deployment(), "it has no replica yet"),
-            (_deployment(available), ""),
-            (_deployment(missing), "no replica is available"),
-            (_deployment({**missing, "message": message}), message),
-        ]
-        self.assertEqual(
-            rows, [(row, health.stopped_reason(row)) for row, _ in rows]
-        )
-
-
 class AutoscalerTest(base.BaseTestCase):
     def _health(
         self, shape: str, stopped: str | None, **group: Any
@@ -320,3 +303,18 @@ class AutoscalerTest(base.BaseTestCase):
                 for scaled in ({"autoscaled": True, **fields},)
             ]
             self.assertEqual(rows, found, shape)
+
+    def test_each_state_of_the_deployment_has_its_reason(self) -> None:
+        available = {"type": "Available", "status": "True"}
+        missing = {"type": "Available", "status": "False"}
+        message = "Deployment does not have minimum availability."
+        rows: list[tuple[dict[str, Any] | None, str]] = [
+            (None, "its Deployment does not exist"),
+            (_deployment(), "it has no replica yet"),
+            (_deployment(available), ""),
+            (_deployment(missing), "no replica is available"),
+            (_deployment({**missing, "message": message}), message),
+        ]
+        self.assertEqual(
+            rows, [(row, health.stopped_reason(row)) for row, _ in rows]
+        )

@@ -92,23 +92,6 @@ class DriverTest(base.FlowTestCase):
         ]
         self.assertEqual([], faults)
 
-    def test_a_call_that_the_driver_does_not_accept_is_named(self) -> None:
-        def theirs(cluster: Any, count: Any = 0) -> None: ...
-        def less(cluster: Any) -> None: ...
-        def otherwise(count: Any, cluster: Any) -> None: ...
-        def needs(cluster: Any, count: Any, more: Any) -> None: ...
-        def newer(cluster: Any, count: Any, more: Any = 0) -> None: ...
-
-        given = "Magnum gives (cluster, count)"
-        for ours, fault in (
-            (theirs, ""),
-            (newer, ""),
-            (less, f"{given}, it accepts (cluster)"),
-            (otherwise, f"{given}, it accepts (count, cluster)"),
-            (needs, f"{given}, it needs more"),
-        ):
-            self.assertEqual(fault, _refusal(theirs, ours), str(ours))
-
     def test_calls_that_are_not_served_save_nothing(self) -> None:
         row = self.complete()
         group = self.groups()["default-worker"]

@@ -507,25 +507,3 @@ class DashboardTest(oslotest_base.BaseTestCase):
         for panel in panels:
             self.assertTrue(panel["title"])
             self.assertTrue(panel["description"].endswith("."))
-
-
-class UnknownTest(oslotest_base.BaseTestCase):
-    def test_an_unknown_name_is_found(self) -> None:
-        for expression, unknown in (
-            ("sum(magnum_capi_helm_clusters)", set()),
-            ("magnum_capi_helm_poll_seconds", {f"{_PREFIX}poll_seconds"}),
-            ("magnum_capi_helm_pods > 0", {f"{_PREFIX}pods"}),
-        ):
-            self.assertEqual(unknown, promtool.unknown_names(expression))
-
-    def test_an_unknown_label_is_found(self) -> None:
-        orphans = "magnum_capi_helm_orphans"
-        for expression, legend, unknown in (
-            (f'{orphans}{{management_cluster="a"}}', "", set()),
-            (f'{orphans}{{status!~"a"}}', "", {"status"}),
-            (f"sum by (instance, name) ({orphans})", "", {"name"}),
-            (orphans, "{{management_cluster}} {{part}}", {"part"}),
-        ):
-            self.assertEqual(
-                unknown, promtool.unknown_labels(expression, legend)
-            )

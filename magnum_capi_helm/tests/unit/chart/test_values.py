@@ -323,39 +323,11 @@ class ValuePathsTest(base.BaseTestCase):
         ]
         self.assertEqual([], ignored)
 
-    def test_data_of_a_new_chart_name_the_values_that_it_renames(self) -> None:
-        renamed.add_data(self)
-        self.assertEqual(
-            {
-                "addons.reloader.enabled",
-                "apiServer.loadBalancerProvider",
-                "nodeGroups.machineCount",
-            },
-            {
-                path
-                for _, unknown in _unknown(renamed.VERSION)
-                for path in unknown
-            },
-        )
-
     def test_rows_of_one_source_file_move_the_values(self) -> None:
         renamed.add_data(self)
         renamed.add_source(self)
         self.assertEqual([], [e for _, e in _unknown(renamed.VERSION) if e])
         self.assertEqual([], [e for _, e in _unknown(renamed.LAST) if e])
-
-    def test_a_value_that_no_chart_knows_is_found(self) -> None:
-        self.assertEqual(
-            ["addons.nonesuch.enabled", "nodeGroups.nonesuch"],
-            value_paths.unknown(
-                {
-                    "addons": {"nonesuch": {"enabled": True}},
-                    "nodeGroups": [{"name": "a", "nonesuch": 1}],
-                    "machineMetadata": {"any": "key"},
-                },
-                "0.27.0",
-            ),
-        )
 
 
 CHANGES = rows.CHANGES

@@ -104,12 +104,6 @@ class RefusalTest(RotationBackTestCase):
         builds.put_build(self.helm, workers)
         self.assert_refused("would replace machines")
 
-    def test_a_lease_that_another_conductor_holds(self) -> None:
-        self.plane.runtime().lease_wait = 0.0
-        with self.busy():
-            self.assertRaises(Exception, self.rotate_ca)  # noqa: B017
-        self.assertEqual(self.references, conductor.references(self.row()))
-
     def test_other_changes_wait_for_its_end(self) -> None:
         self.rotate_ca()
         self.tick()

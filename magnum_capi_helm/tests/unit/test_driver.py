@@ -295,7 +295,7 @@ class AutoscaledTest(base.FlowTestCase):
 
     def test_polls_write_only_the_count_of_a_scaled_group(self) -> None:
         labels = {"auto_scaling_enabled": "true", "max_node_count": "5"}
-        self.created(labels=labels)
+        self.complete(labels=labels)
         before = _fields(self.row(), _OBSERVED)
         group = _fields(self.groups()["default-worker"], _OBSERVED_OF_GROUP)
         self.scale(4)

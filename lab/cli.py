@@ -124,10 +124,6 @@ def _down(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
 def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """The commands about services."""
     add("status", "show all services; exit code 0 when all run")
-    logs = add("logs", "show the log of a service")
-    logs.add_argument("service")
-    logs.add_argument("-f", "--follow", action="store_true")
-    logs.add_argument("-n", "--lines", type=int, default=50)
     add("start", "start a service").add_argument("service")
     stop = add("stop", "stop a service")
     stop.add_argument("service")
@@ -144,12 +140,6 @@ def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         "--helm",
         metavar="PROGRAM",
         help="run Magnum with that helm until its next start",
-    )
-    restart.add_argument(
-        "--clock",
-        metavar="SECONDS",
-        type=int,
-        help="run it with a clock that is so far ahead until its next start",
     )
     restart.add_argument(
         "--bare-host",

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``status``, ``logs``, ``start``, ``stop``, ``restart``: single services."""
+"""``status``, ``start``, ``stop``, ``restart``: single services."""
 
 import argparse
-import collections
-import dataclasses
 import pathlib
 import time
 
 from lab import bare_host
-from lab import clocks
 from lab import errors
 from lab import helms
 from lab import predecessor
@@ -25,20 +22,12 @@ def run(options: argparse.Namespace) -> int:
     match options.command:
         case "status":
             return status()
-        case "logs":
-            logs(options.service, follow=options.follow, lines=options.lines)
         case "start":
             start(options.service)
         case "stop":
             stop(options.service, kill=options.kill)
         case "restart":
-            restart(
-                options.service,
-                driver=options.driver,
-                helm=options.helm,
-                clock=options.clock,
-                bare=options.bare_host,
-            )
+            restart(options)
     return 0
 
 
@@ -81,27 +70,18 @@ def stop(name: str, *, kill: bool) -> None:
     print(f"{name} is stopped." if stopped else f"{name} did not run.")
 
 
-def restart(
-    name: str,
-    *,
-    driver: str | None = None,
-    helm: str | None = None,
-    clock: int | None = None,
-    bare: bool = False,
-) -> None:
+def restart(options: argparse.Namespace) -> None:
     """Stop one service and start it again."""
-    one = registry.get(name)
-    if driver is not None:
-        one = with_driver(one, driver)
-    if helm is not None:
-        one = _with_helm(one, helm)
-    if clock is not None:
-        one = dataclasses.replace(one, env={**one.env, **clocks.ahead(clock)})
-    if bare:
+    one = registry.get(options.service)
+    if options.driver is not None:
+        one = with_driver(one, options.driver)
+    if options.helm is not None:
+        one = _with_helm(one, options.helm)
+    if options.bare_host:
         one = _on_bare_host(one)
     one.stop()
     one.start()
-    print(f"{name} runs again.")
+    print(f"{one.name} runs again.")
 
 
 def with_driver(one: service.Service, driver: str) -> service.Service:
@@ -145,18 +125,3 @@ def _need_driver(one: service.Service, option: str) -> None:
             f"{one.name} has no driver",
             hint=f"Only these take {option}: {', '.join(with_driver)}.",
         )
-
-
-def logs(name: str, *, follow: bool, lines: int) -> None:
-    """The end of a service's log, and what is added to it."""
-    path = registry.get(name).log
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-    with path.open(errors="replace") as stream:
-        print("".join(collections.deque(stream, lines)), end="")
-        while follow:
-            text = stream.read()
-            if text:
-                print(text, end="", flush=True)
-            else:
-                time.sleep(0.2)

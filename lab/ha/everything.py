@@ -3,17 +3,22 @@
 """All that runs in the place of the one-process Magnum, and what it needs."""
 
 from collections.abc import Callable, Iterable
+import functools
 
+from lab import debian
 from lab import magnums
 from lab import service
 from lab import steps
 from lab.ha import magnum
 from lab.ha import mariadb
-from lab.ha import packages
 from lab.ha import rabbitmq
 from lab.ha import trustees
 
 _PACKAGES = "Debian packages"
+_PROGRAMS = {
+    "rabbitmq-server": rabbitmq.PROGRAM,
+    "mariadb-server": mariadb.PROGRAM,
+}
 _FOLDER = "MariaDB's folder"
 _TABLES = "Magnum's tables"
 _TRUSTEES = "domain of trustees"
@@ -36,8 +41,9 @@ def todo(needs: Iterable[str]) -> list[steps.Step]:
     :param needs: what Magnum's programs need of the rest of the lab
     """
     found = []
-    if packages.missing():
-        found.append(_step(_PACKAGES, packages.install))
+    if packages := debian.missing(_PROGRAMS):
+        install = functools.partial(debian.install, packages)
+        found.append(_step(_PACKAGES, install))
     if not mariadb.ready():
         found.append(_step(_FOLDER, mariadb.make, _PACKAGES))
     database, epmd, broker, *programs = services()

@@ -3,6 +3,7 @@
 """The database server that operators have Magnum's rows in."""
 
 import os
+import pathlib
 import shutil
 
 import pymysql
@@ -12,8 +13,8 @@ from lab import magnums
 from lab import service
 from lab import tools
 from lab.cloud import config
-from lab.ha import packages
 
+PROGRAM = pathlib.Path("/usr/sbin/mariadbd")
 PORT = 13306
 NAME = "mariadb"
 _FOLDER = layout.STATE / "mariadb"
@@ -97,7 +98,7 @@ def server() -> service.Service:
     return service.Service(
         NAME,
         (
-            str(packages.MARIADB),
+            str(PROGRAM),
             "--no-defaults",
             f"--datadir={DATA}",
             # Below the data: a whole path may be too long for a socket.

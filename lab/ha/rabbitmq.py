@@ -3,12 +3,14 @@
 """The message bus between Magnum's API and its conductors."""
 
 import contextlib
+import pathlib
 import socket
 
 from lab import layout
 from lab import service
-from lab.ha import packages
 
+#: Debian's wrapper in /usr/sbin becomes the user rabbitmq; this does not.
+PROGRAM = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 PORT = 5673
 _DISTRIBUTION_PORT = 25673
 _EPMD_PORT = 14369
@@ -69,7 +71,7 @@ def services() -> list[service.Service]:
     )
     broker = service.Service(
         "rabbitmq",
-        (str(packages.RABBITMQ),),
+        (str(PROGRAM),),
         layer=2,
         ports=(PORT, _DISTRIBUTION_PORT),
         probe=lambda: _listens(PORT),

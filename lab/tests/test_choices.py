@@ -9,7 +9,6 @@ from unittest import mock
 
 import yaml
 
-from lab import clocks
 from lab import cluster_api
 from lab import definitions
 from lab import helms
@@ -165,11 +164,3 @@ class MagnumTest(ChoiceCase):
         found = commands._with_helm(registry.get("magnum"), str(program))
         seen = shutil.which("helm", path=found.env["PATH"])
         self.assertEqual(program, pathlib.Path(str(seen)).resolve())
-
-    def test_a_clock_is_ahead_by_faketime(self) -> None:
-        self.replace(clocks, "_LIBRARIES", self.folder)
-        library = self.folder / "x86_64-linux-gnu/faketime/libfaketime.so.1"
-        library.parent.mkdir(parents=True)
-        library.touch()
-        wanted = {"LD_PRELOAD": str(library), "FAKETIME": "+300s"}
-        self.assertEqual(wanted, clocks.ahead(300))

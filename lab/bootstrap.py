@@ -4,8 +4,7 @@
 
 Only the standard library may be imported here and by the modules imported
 here: choices, cluster_api, definitions, errors, environment, golang, layout,
-lock, programs, progress, stamps, steps, tools, virtualenv, nodes.mode,
-nodes.system.
+lock, programs, stamps, steps, tools, virtualenv, nodes.mode, nodes.system.
 """
 
 import os
@@ -17,7 +16,6 @@ from lab import errors
 from lab import layout
 from lab import lock
 from lab import programs
-from lab import progress
 from lab import steps
 from lab import virtualenv
 from lab.nodes import system
@@ -45,7 +43,7 @@ def prepare(
         needs = frozenset({"programs"})
         todo.append(steps.Step("systems of machines", system.build, needs))
     if todo:
-        steps.run(todo, progress.Board(len(todo)))
+        steps.run(todo)
 
 
 def _todo(other: programs.Other) -> list[steps.Step]:

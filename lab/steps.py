@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps that depend on each other, run side by side as far as they may."""
+"""Steps that depend on each other, run side by side as far as they may.
+
+A line tells what a step is at, and how it ended.
+"""
 
 from collections.abc import Callable, Sequence
 import concurrent.futures
 import dataclasses
 import os
 import pathlib
+import threading
 import time
 import traceback
 
 from lab import errors
 from lab import layout
-from lab import progress
 from lab import tools
 
 Say = Callable[[str], None]
@@ -40,30 +43,56 @@ class StepError(Exception):
         self.error = error
 
 
-def run(
-    steps: Sequence[Step], board: progress.Board, workers: int = WORKERS
-) -> None:
+def duration(seconds: float) -> str:
+    """Short and of constant precision: 0.4s, 12.3s, 4m05s."""
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m{rest:02d}s"
+
+
+class _Board:
+    """Prints what steps report from their own threads."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._begun: dict[str, tuple[int, float]] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, name: str) -> None:
+        """A step starts."""
+        with self._lock:
+            self._begun[name] = len(self._begun) + 1, time.monotonic()
+
+    def say(self, name: str, detail: str = "", mark: str = "") -> None:
+        """Print what a running step is at, or the mark with which it ends."""
+        with self._lock:
+            number, began = self._begun[name]
+            took = duration(time.monotonic() - began)
+            words = (f"[{number}/{self._total}]", mark, name, took, detail)
+            print(*filter(None, words), flush=True)
+
+
+def run(steps: Sequence[Step]) -> None:
     """Run all steps; a need that is not among them counts as done.
 
     When one fails, programs that the others run are ended, and the first
     failure is raised once every thread has come back.
     """
-    pool = concurrent.futures.ThreadPoolExecutor(workers)
+    pool = concurrent.futures.ThreadPoolExecutor(WORKERS)
     try:
-        _schedule(list(steps), board, pool)
+        _schedule(list(steps), pool)
     except BaseException:
         tools.abort()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-        board.tick()
 
 
 def _schedule(
-    waiting: list[Step],
-    board: progress.Board,
-    pool: concurrent.futures.ThreadPoolExecutor,
+    waiting: list[Step], pool: concurrent.futures.ThreadPoolExecutor
 ) -> None:
+    board = _Board(len(waiting))
     unfinished = {step.name for step in waiting}
     running: dict[concurrent.futures.Future[None], Step] = {}
     while waiting or running:
@@ -71,15 +100,14 @@ def _schedule(
             waiting.remove(step)
             running[pool.submit(_perform, step, board)] = step
         done, _ = concurrent.futures.wait(
-            running, 0.1, concurrent.futures.FIRST_COMPLETED
+            running, return_when=concurrent.futures.FIRST_COMPLETED
         )
-        board.tick()
         for future in done:
             unfinished.discard(running.pop(future).name)
             future.result()
 
 
-def _perform(step: Step, board: progress.Board) -> None:
+def _perform(step: Step, board: _Board) -> None:
     board.begin(step.name)
 
     def say(detail: str) -> None:
@@ -89,15 +117,15 @@ def _perform(step: Step, board: progress.Board) -> None:
     try:
         step.action(say)
     except errors.AbortedError:
-        board.end(step.name, "-")
+        board.say(step.name, mark="-")
         raise
     except errors.LabError as error:
-        board.end(step.name, "✗")
+        board.say(step.name, mark="✗")
         raise StepError(step.name, error) from error
     except Exception as error:
-        board.end(step.name, "✗")
+        board.say(step.name, mark="✗")
         raise StepError(step.name, _unexpected(error)) from error
-    board.end(step.name)
+    board.say(step.name, mark="✓")
 
 
 def _unexpected(error: Exception) -> errors.LabError:

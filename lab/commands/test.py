@@ -19,7 +19,6 @@ from lab import debian
 from lab import environment
 from lab import layout
 from lab import predecessor
-from lab import progress
 from lab import second_lab
 from lab import stamps
 from lab import steps
@@ -204,8 +203,7 @@ def _set_up() -> None:
             env=environment.outside(),
         )
 
-    board = progress.Board(1)
-    steps.run([steps.Step("tox", install)], board)
+    steps.run([steps.Step("tox", install)])
     stamps.write("tox", value)
 
 

@@ -14,7 +14,6 @@ from lab import manifests
 from lab import pki
 from lab import planes
 from lab import postgres
-from lab import progress
 from lab import registry
 from lab import service
 from lab import stamps
@@ -78,8 +77,8 @@ def run(
     if horizon:
         todo += dashboard.todo()
     if todo:
-        steps.run(todo, progress.Board(len(todo)))
-    took = progress.duration(time.monotonic() - started)
+        steps.run(todo)
+    took = steps.duration(time.monotonic() - started)
     _tell(wanted, took, horizon)
 
 

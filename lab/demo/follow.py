@@ -6,7 +6,7 @@ import time
 
 from lab import errors
 from lab import layout
-from lab import progress
+from lab import steps
 from lab.demo import cloud
 from lab.demo import kube
 
@@ -20,28 +20,24 @@ def until(
 ) -> float:
     """Wait for a status, or with None for the end; the seconds it took."""
     started = time.monotonic()
-    board = progress.Board(0)
-    board.begin(title)
-    seen = ""
+    shown = ""
     while True:
         state = magnum.state(name)
+        took = time.monotonic() - started
         if (state.status if state else None) == wanted:
-            board.end(title)
-            return time.monotonic() - started
+            print(f"✓ {title} {steps.duration(took)}", flush=True)
+            return took
         if state is None or state.status.endswith("_FAILED"):
-            board.end(title, "✗")
             raise _failed(name, state)
         text = _describe(state)
-        if text != seen:
-            board.say(title, text)
-            seen = text
-        if time.monotonic() - started > PATIENCE:
-            board.end(title, "✗")
+        if text != shown:
+            print(f"{title} {steps.duration(took)} {text}", flush=True)
+            shown = text
+        if took > PATIENCE:
             raise errors.LabError(
                 f"{name} is still {state.status}: {state.reason}",
                 log=layout.log("magnum"),
             )
-        board.tick()
         time.sleep(_POLL)
 
 

@@ -34,11 +34,6 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--keep", action="store_true", help="leave the cluster running"
     )
-    demo.add_argument(
-        "--nodes",
-        action=argparse.BooleanOptionalAction,
-        help="let servers be machines that run, as of up",
-    )
     _test(add)
     rows = add("rows", "count the rows of all OpenStack services")
     rows.add_argument(

@@ -67,9 +67,9 @@ def _choose(options: argparse.Namespace) -> int:
             _other(options), with_driver=False, nodes=options.nodes
         )
         return 0
+    if options.command == "up" and options.nodes is not None:
+        mode.choose(nodes=options.nodes)
     if options.command in _STARTING:
-        if options.nodes is not None:
-            mode.choose(nodes=options.nodes)
         bootstrap.prepare(_other(options), nodes=mode.chosen())
     if options.command == "up":
         _remember(options)

@@ -17,8 +17,8 @@ _REASON = 100
 
 def until(
     magnum: cloud.Magnum, name: str, wanted: str | None, title: str
-) -> float:
-    """Wait for a status, or with None for the end; the seconds it took."""
+) -> None:
+    """Wait for a status, or with None for the end."""
     started = time.monotonic()
     shown = ""
     while True:
@@ -26,7 +26,7 @@ def until(
         took = time.monotonic() - started
         if (state.status if state else None) == wanted:
             print(f"✓ {title} {steps.duration(took)}", flush=True)
-            return took
+            return
         if state is None or state.status.endswith("_FAILED"):
             raise _failed(name, state)
         text = _describe(state)

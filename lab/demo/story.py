@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The story: create, use, resize, delete, and nothing is left.
-
-Where servers are machines, a workload answers meanwhile, and the cluster is
-upgraded as well.
-"""
+"""The story: create, use, resize, delete, and nothing is left."""
 
 import os
 import shutil
@@ -15,15 +11,12 @@ from lab.demo import cloud
 from lab.demo import follow
 from lab.demo import remains
 from lab.demo import terminal
-from lab.demo import timing
-from lab.demo import workload
 from lab.nodes import mode
 from lab.nodes import programs
 from lab.nodes import system
 
 NAME = "demo"
 TEMPLATE = "demo-template"
-NEWER = "demo-template-newer"
 WORKERS = 2
 
 
@@ -32,26 +25,15 @@ def run(*, keep: bool) -> int:
     magnum = cloud.Magnum()
     _clear(magnum)
     before = remains.look()
-    log = timing.Log()
-    parts = [_create(magnum, log)]
+    _create(magnum)
     kubeconfig = _connect()
     _nodes(kubeconfig, 1 + WORKERS)
-    requests = _serve(kubeconfig) if mode.chosen() else None
-    parts.append(_resize(magnum, log))
+    _resize(magnum)
     _nodes(kubeconfig, 2 + WORKERS)
-    if requests:
-        requests.tell()
-        workload.tell_memory()
-        parts.append(_upgrade(magnum, log))
-        _nodes(kubeconfig, 2 + WORKERS)
-        requests.tell()
-        requests.stop()
     if keep:
         _explain(kubeconfig)
         return 0
-    parts.append(_delete(magnum, log))
-    terminal.heading("What took how long")
-    print(timing.table(parts))
+    _delete(magnum)
     return _prove(remains.left(before))
 
 
@@ -61,9 +43,7 @@ def _clear(magnum: cloud.Magnum) -> None:
         terminal.heading("A cluster of an earlier demo is there: it goes")
         magnum.delete(NAME)
         follow.until(magnum, NAME, None, f"delete {NAME}")
-    for template in (TEMPLATE, NEWER):
-        if magnum.has_template(template):
-            magnum.delete_template(template)
+    magnum.delete_template(TEMPLATE)
     shutil.rmtree(layout.DEMO, ignore_errors=True)
 
 
@@ -71,54 +51,29 @@ def _openstack(*words: str) -> str:
     return terminal.run("openstack", "coe", "cluster", *words)
 
 
-def _create(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
+def _create(magnum: cloud.Magnum) -> None:
     terminal.heading(f"A cluster: 1 control plane node, {WORKERS} workers")
     print(f"$ . {os.path.relpath(layout.OPENRC)}")
-    _template(TEMPLATE, _images()[0])
+    _openstack(
+        *("template", "create", TEMPLATE, "--coe", "kubernetes"),
+        *("--image", _image(), "--external-network", "public"),
+        *("--flavor", "m1.worker", "--master-flavor", "m1.control"),
+        *("--network-driver", "calico", "--master-lb-enabled"),
+    )
     _openstack(
         *("create", NAME, "--cluster-template", TEMPLATE),
         *("--keypair", "demo", "--master-count", "1"),
         *("--node-count", str(WORKERS)),
     )
-    took = follow.until(magnum, NAME, "CREATE_COMPLETE", f"create {NAME}")
+    follow.until(magnum, NAME, "CREATE_COMPLETE", f"create {NAME}")
     _openstack("show", NAME)
-    return log.part("create", _release(magnum), took)
 
 
-def _images() -> tuple[str, str]:
-    """Return the image to begin with and a newer one."""
+def _image() -> str:
+    """Return an image; machines that run have others."""
     if not mode.chosen():
-        return "ubuntu-v1.34.2", "ubuntu-v1.35.1"
-    *_, older, newer = map(system.name, programs.kubernetes())
-    return older, newer
-
-
-def _template(name: str, image: str) -> None:
-    _openstack(
-        *("template", "create", name, "--coe", "kubernetes"),
-        *("--image", image, "--external-network", "public"),
-        *("--flavor", "m1.worker", "--master-flavor", "m1.control"),
-        *("--network-driver", "calico", "--master-lb-enabled"),
-    )
-
-
-def _serve(kubeconfig: str) -> workload.Requests:
-    terminal.heading("A workload behind a load balancer")
-    return workload.start(kubeconfig)
-
-
-def _upgrade(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
-    _, image = _images()
-    terminal.heading(f"All nodes to {image}")
-    _template(NEWER, image)
-    _openstack("upgrade", NAME, NEWER)
-    took = follow.until(magnum, NAME, "UPDATE_COMPLETE", f"upgrade {NAME}")
-    return log.part("upgrade", _release(magnum), took)
-
-
-def _release(magnum: cloud.Magnum) -> str:
-    state = magnum.state(NAME)
-    return state.release if state else ""
+        return "ubuntu-v1.34.2"
+    return system.name(programs.kubernetes()[-1])
 
 
 def _connect() -> str:
@@ -137,22 +92,17 @@ def _nodes(kubeconfig: str, wanted: int) -> None:
         raise errors.LabError(f"{ready} nodes are Ready, not {wanted}")
 
 
-def _resize(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
+def _resize(magnum: cloud.Magnum) -> None:
     terminal.heading("One more worker")
     _openstack("resize", NAME, str(WORKERS + 1))
-    took = follow.until(magnum, NAME, "UPDATE_COMPLETE", f"resize {NAME}")
-    return log.part("resize", _release(magnum), took)
+    follow.until(magnum, NAME, "UPDATE_COMPLETE", f"resize {NAME}")
 
 
-def _delete(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
+def _delete(magnum: cloud.Magnum) -> None:
     terminal.heading("And back to nothing")
-    release = _release(magnum)
     _openstack("delete", NAME)
-    took = follow.until(magnum, NAME, None, f"delete {NAME}")
-    for template in (TEMPLATE, NEWER):
-        if magnum.has_template(template):
-            _openstack("template", "delete", template)
-    return log.part("delete", release, took)
+    follow.until(magnum, NAME, None, f"delete {NAME}")
+    _openstack("template", "delete", TEMPLATE)
 
 
 def _prove(left: remains.Look) -> int:

@@ -6,7 +6,6 @@ import collections
 from collections.abc import Mapping
 import dataclasses
 import http.client
-import os
 import pathlib
 import ssl
 import threading
@@ -16,10 +15,6 @@ import urllib.request
 from lab import errors
 from lab import layout
 from lab import tools
-from lab.demo import terminal
-from lab.nodes import cgroups
-from lab.nodes import machine
-from lab.nodes import mode
 
 MANIFEST = pathlib.Path(__file__).with_name("workload.yaml")
 #: Its load balancer tests pods, which take their time to leave.
@@ -62,21 +57,6 @@ class Counts:
             f"{why and f' ({why})'}, "
             f"at most {self.pause:.1f} s without an answer"
         )
-
-
-def start(kubeconfig: str) -> "Requests":
-    """Start the workload; return requests to it.
-
-    :raises LabError: it does not answer
-    """
-    manifest = os.path.relpath(MANIFEST, layout.CHECKOUT)
-    terminal.run("kubectl", "apply", "-f", manifest, kubeconfig=kubeconfig)
-    found = address(kubeconfig)
-    print(f"The Service web has the address {found}.")
-    url = f"http://{found}/hostname"
-    requests = Requests(url)
-    print(f"$ curl {url}\n{requests.start()}")
-    return requests
 
 
 def address(kubeconfig: str, service: str = "web") -> str:
@@ -165,22 +145,7 @@ class Requests:
             self._errors = collections.Counter()
         return counts
 
-    def tell(self) -> None:
-        """Print the counts since the last time."""
-        print(f"  requests meanwhile: {self.take()}")
-
     def stop(self) -> None:
         """Ask no more."""
         self._stopped.set()
         self._thread.join()
-
-
-def tell_memory() -> None:
-    """Print the memory of all machines."""
-    used = [
-        cgroups.memory_used(f"{machine.group(mode.PREFIX)}/{each.disk.name}")
-        for each in machine.all_of(mode.PREFIX, mode.MACHINES)
-        if each.running
-    ]
-    megabytes = sum(used) / 1024**2
-    print(f"  memory of {len(used)} machines: {megabytes:.0f} MB")

@@ -55,14 +55,6 @@ def _inherit(above: pathlib.Path, group: pathlib.Path) -> None:
             (group / file).write_text((above / file).read_text())
 
 
-def memory_used(name: str) -> int:
-    """Return the bytes that a machine uses, without caches of files."""
-    group = _MOUNTS / "memory" / name
-    lines = (group / "memory.stat").read_text().splitlines()
-    stat = dict(line.split() for line in lines)
-    return int(stat["total_rss"])
-
-
 def kill(name: str) -> None:
     """Kill all processes of a machine and wait until they are gone."""
     deadline = time.monotonic() + _PATIENCE

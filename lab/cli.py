@@ -46,7 +46,6 @@ def parser() -> argparse.ArgumentParser:
         help="compare with rows that were kept; exit code 1 if there are more",
     )
     _single(add)
-    _fault(add)
     _down(add)
     wipe = add("wipe", "stop all services and remove all state")
     wipe.add_argument(
@@ -141,22 +140,6 @@ def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         action="store_true",
         help="run Magnum as nobody, on read-only file systems, with the "
         "options of 1.4.0, until its next start",
-    )
-
-
-def _fault(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    fault = add("fault", "make or end a fault of the cloud, or list them")
-    fault.add_argument("name", nargs="?")
-    fault.add_argument("state", nargs="?", choices=["on", "off"], default="on")
-    fault.add_argument(
-        "--project", default="demo", help="whose quota is used up"
-    )
-    fault.add_argument(
-        "--left",
-        type=int,
-        default=0,
-        metavar="NUMBER",
-        help="how many more objects the quota allows",
     )
 
 

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``fault``: faults of the cloud itself, made and ended in real services.
+"""Faults of the cloud itself, made and ended in real services.
 
-The tests call the same functions. A quota gets the limit that its project uses
-now.
+A quota gets the limit that its project uses now.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-import dataclasses
-from typing import Any
+from typing import Any, TypeAlias
 
 import openstack.config
 import openstack.connection
 
-from lab import errors
 from lab import layout
+
+#: Makes a fault for a project, with so many objects that still fit. None ends
+#: it, or does nothing if there is none.
+Fault: TypeAlias = Callable[[Any, str, int | None], None]
 
 #: Octavia's worker fails in the project that this file names.
 _OCTAVIA = layout.CLOUD / "octavia" / "fail"
@@ -25,10 +25,21 @@ _OCTAVIA = layout.CLOUD / "octavia" / "fail"
 _STUCK = layout.CLOUD / "octavia" / "stuck"
 #: A policy of Neutron's, which it reads with each request.
 _POLICY = layout.CLOUD / "neutron" / "policy.yaml"
+#: An image that fits no flavor while the fault is on.
+LARGE_IMAGE = "ubuntu-large"
+#: An image that the administrator alone sees while the fault is on.
+HIDDEN_IMAGE = "ubuntu-hidden"
 #: A flavor that does not exist while the fault is on.
 FLAVOR = "m1.worker.gone"
 #: A volume type that no backend offers while the fault is on.
 VOLUME_TYPE = "nowhere"
+#: An external network that has one address while the fault is on.
+NETWORK = "crowded"
+_SUBNET = "127.87.0.0/24"
+_ADDRESSES = ("127.87.0.10", "127.87.0.200")
+_KUBERNETES = "v1.34.2"
+#: GB; no flavor has so much.
+_LARGE = 1000
 
 
 def connect(cloud: str = "admin") -> openstack.connection.Connection:
@@ -39,73 +50,61 @@ def connect(cloud: str = "admin") -> openstack.connection.Connection:
     return openstack.connection.Connection(config=config.get_one(cloud))
 
 
-@dataclasses.dataclass(frozen=True)
-class Fault:
-    """A fault of the cloud.
-
-    ``on``: makes it, for a project, with so many objects that still fit
-    ``off``: ends it, for a project
-    """
-
-    text: str
-    on: Callable[[Any, str, int], None]
-    off: Callable[[Any, str], None]
-
-
 def make(name: str, project: str = "demo", left: int = 0) -> None:
     """Make a fault.
 
     :param project: by name
     :param left: how many more objects a quota allows
     """
-    cloud = connect()
-    FAULTS[name].on(cloud, _project(cloud, project), left)
+    _call(name, project, left)
 
 
 def end(name: str, project: str = "demo") -> None:
     """End a fault, or do nothing if there is none."""
-    cloud = connect()
-    FAULTS[name].off(cloud, _project(cloud, project))
+    _call(name, project, None)
 
 
-def _project(cloud: Any, name: str) -> str:
-    return str(cloud.identity.find_project(name, ignore_missing=False).id)
+def _call(name: str, project: str, left: int | None) -> None:
+    cloud: Any = connect()
+    found = cloud.identity.find_project(project, ignore_missing=False)
+    FAULTS[name](cloud, str(found.id), left)
 
 
 # Quotas
 
 
 def _quota(
-    text: str,
-    used: Callable[[Any, str], int],
-    limit: Callable[[Any, str, int], object],
+    used: Callable[[Any, str], int], limit: Callable[[Any, str, int], object]
 ) -> Fault:
     """Return the fault of a quota; without it the quota has no limit."""
 
-    def on(cloud: Any, project: str, left: int) -> None:
-        limit(cloud, project, used(cloud, project) + left)
+    def quota(cloud: Any, project: str, left: int | None) -> None:
+        number = -1 if left is None else used(cloud, project) + left
+        limit(cloud, project, number)
 
-    def off(cloud: Any, project: str) -> None:
-        limit(cloud, project, -1)
-
-    return Fault(text, on, off)
+    return quota
 
 
-def _nova(resource: str) -> Fault:
-    return _quota(
-        f"Nova's quota of {resource}",
-        lambda cloud, project: cloud.compute.get_quota_set(
-            project, usage=True
-        ).usage[resource],
-        lambda cloud, project, number: cloud.compute.update_quota_set(
-            project, **{resource: number}
-        ),
-    )
+def _quota_set(service: str, resource: str) -> Fault:
+    """Return the fault of a quota of Nova or Cinder.
+
+    :param service: the client's name for its API
+    """
+
+    def used(cloud: Any, project: str) -> int:
+        quota = getattr(cloud, service).get_quota_set(project, usage=True)
+        number: int = quota.usage[resource]
+        return number
+
+    def limit(cloud: Any, project: str, number: int) -> None:
+        proxy = getattr(cloud, service)
+        proxy.update_quota_set(project, **{resource: number})
+
+    return _quota(used, limit)
 
 
 def _neutron(resource: str) -> Fault:
     return _quota(
-        f"Neutron's quota of {resource}",
         lambda cloud, project: cloud.network.get_quota(project, details=True)[
             resource
         ]["used"],
@@ -115,30 +114,49 @@ def _neutron(resource: str) -> Fault:
     )
 
 
-# Things that are gone
+def _octavia(cloud: Any, project: str) -> int:
+    found = cloud.load_balancer.load_balancers(project_id=project)
+    return sum(1 for _ in found)
 
 
-def _delete_flavor(cloud: Any, _project: str, _left: int) -> None:
-    cloud.compute.delete_flavor(FLAVOR)
+# Things that do not fit, or are gone
 
 
-def _make_flavor(cloud: Any, _project: str) -> None:
-    """Make it, or make it again with the same ID."""
-    if cloud.compute.find_flavor(FLAVOR) is None:
+def _large_image(cloud: Any, _project: str, left: int | None) -> None:
+    minimum = 0 if left is None else _LARGE
+    cloud.image.update_image(_image(cloud, LARGE_IMAGE), min_disk=minimum)
+
+
+def _hidden_image(cloud: Any, _project: str, left: int | None) -> None:
+    image = _image(cloud, HIDDEN_IMAGE)
+    visibility = "public" if left is None else "private"
+    cloud.image.update_image(image, visibility=visibility)
+
+
+def _image(cloud: Any, name: str) -> Any:
+    return cloud.image.find_image(name) or cloud.image.create_image(
+        name,
+        disk_format="raw",
+        container_format="bare",
+        visibility="public",
+        data=b"no machine boots",
+        os_distro="ubuntu",
+        kube_version=_KUBERNETES,
+    )
+
+
+def _flavor(cloud: Any, _project: str, left: int | None) -> None:
+    """Delete it, or make it again with the same ID."""
+    if left is not None:
+        cloud.compute.delete_flavor(FLAVOR)
+    elif cloud.compute.find_flavor(FLAVOR) is None:
         cloud.compute.create_flavor(
             name=FLAVOR, id=FLAVOR, vcpus=2, ram=4096, disk=20
         )
 
 
-def _withdraw_backend(cloud: Any, _project: str, _left: int) -> None:
-    _set_backend(cloud, "none")
-
-
-def _offer_backend(cloud: Any, _project: str) -> None:
-    _set_backend(cloud, "lab")
-
-
-def _set_backend(cloud: Any, backend: str) -> None:
+def _volume_type(cloud: Any, _project: str, left: int | None) -> None:
+    backend = "lab" if left is None else "none"
     volumes = cloud.block_storage
     kind = volumes.find_type(VOLUME_TYPE) or volumes.create_type(
         name=VOLUME_TYPE
@@ -148,87 +166,76 @@ def _set_backend(cloud: Any, backend: str) -> None:
         volumes.update_type_extra_specs(kind, volume_backend_name=backend)
 
 
-# Octavia's worker
+def _pool(cloud: Any, _project: str, left: int | None) -> None:
+    """Leave one address: a router takes it, and a floating IP gets none."""
+    first, last = _ADDRESSES
+    network = cloud.network
+    pools = [{"start": first, "end": last if left is None else first}]
+    external = network.find_network(NETWORK) or network.create_network(
+        name=NETWORK,
+        is_router_external=True,
+        provider_network_type="flat",
+        provider_physical_network=NETWORK,
+    )
+    subnet = network.find_subnet(NETWORK) or network.create_subnet(
+        name=NETWORK,
+        network_id=external.id,
+        cidr=_SUBNET,
+        ip_version=4,
+        is_dhcp_enabled=False,
+        allocation_pools=pools,
+    )
+    network.update_subnet(subnet, allocation_pools=pools)
 
 
-def _break_worker(_cloud: Any, project: str, _left: int) -> None:
-    _OCTAVIA.write_text(project)
+# Octavia's worker, and Neutron's policy
 
 
-def _mend_worker(_cloud: Any, _project: str) -> None:
-    _OCTAVIA.unlink(missing_ok=True)
+def _worker_fails(_cloud: Any, project: str, left: int | None) -> None:
+    if left is None:
+        _OCTAVIA.unlink(missing_ok=True)
+    else:
+        _OCTAVIA.write_text(project)
 
 
-def _halt_worker(_cloud: Any, _project: str, _left: int) -> None:
-    _STUCK.touch()
+def _worker_halts(_cloud: Any, _project: str, left: int | None) -> None:
+    if left is None:
+        _STUCK.unlink(missing_ok=True)
+    else:
+        _STUCK.touch()
 
 
-def _wake_worker(_cloud: Any, _project: str) -> None:
-    _STUCK.unlink(missing_ok=True)
-
-
-# Neutron's policy
-
-
-def _forbid_ports(_cloud: Any, _project: str, _left: int) -> None:
-    _POLICY.write_text('"delete_port": "role:admin"\n')
-
-
-def _allow_ports(_cloud: Any, _project: str) -> None:
-    # A policy that was read stays in force without its file.
-    if _POLICY.exists():
+def _port_policy(_cloud: Any, _project: str, left: int | None) -> None:
+    """Let administrators alone delete ports."""
+    if left is not None:
+        _POLICY.write_text('"delete_port": "role:admin"\n')
+    elif _POLICY.exists():
+        # A policy that was read stays in force without its file.
         _POLICY.write_text("{}\n")
 
 
-FAULTS = {
-    "cores": _nova("cores"),
+FAULTS: dict[str, Fault] = {
+    "instances": _quota_set("compute", "instances"),
+    "cores": _quota_set("compute", "cores"),
+    "volumes": _quota_set("block_storage", "volumes"),
+    "gigabytes": _quota_set("block_storage", "gigabytes"),
     "networks": _neutron("networks"),
+    "routers": _neutron("routers"),
+    "security-groups": _neutron("security_groups"),
     "ports": _neutron("ports"),
-    "octavia": Fault(
-        "new load balancers, and new parts of them, go into ERROR",
-        _break_worker,
-        _mend_worker,
+    "floating-ips": _neutron("floating_ips"),
+    "load-balancers": _quota(
+        _octavia,
+        lambda cloud, project, number: cloud.load_balancer.update_quota(
+            project, load_balancers=number
+        ),
     ),
-    "octavia-stuck": Fault(
-        "load balancers, and parts of them, stay PENDING in all projects",
-        _halt_worker,
-        _wake_worker,
-    ),
-    "port-policy": Fault(
-        "Neutron's policy lets administrators alone delete ports",
-        _forbid_ports,
-        _allow_ports,
-    ),
-    "flavor": Fault(
-        f"the flavor {FLAVOR} is deleted",
-        _delete_flavor,
-        _make_flavor,
-    ),
-    "volume-type": Fault(
-        f"no backend offers the volume type {VOLUME_TYPE}",
-        _withdraw_backend,
-        _offer_backend,
-    ),
+    "octavia": _worker_fails,
+    "octavia-stuck": _worker_halts,
+    "port-policy": _port_policy,
+    "hidden-image": _hidden_image,
+    "flavor": _flavor,
+    "image": _large_image,
+    "volume-type": _volume_type,
+    "pool": _pool,
 }
-
-
-def run(options: argparse.Namespace) -> None:
-    """Run the command line's ``fault``."""
-    if options.name is None:
-        for name, fault in FAULTS.items():
-            print(f"{name:16} {fault.text}")
-        return
-    if options.name not in FAULTS:
-        raise errors.LabError(
-            f"there is no fault {options.name!r}",
-            hint=f"Choose one of {', '.join(FAULTS)}.",
-        )
-    if not layout.CLOUDS_YAML.exists():
-        raise errors.LabError(
-            "there is no cloud yet", hint="Run 'python3 -m lab up' first."
-        )
-    if options.state == "on":
-        make(options.name, options.project, options.left)
-    else:
-        end(options.name, options.project)
-    print(f"{options.name} is {options.state}.")

@@ -131,10 +131,6 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
             from lab.commands import rows
 
             return rows.run(options.keep, options.since)
-        case "fault":
-            from lab import faults
-
-            faults.run(options)
         case _:
             from lab.commands import services
 

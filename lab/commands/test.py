@@ -288,10 +288,10 @@ def _smoke() -> Result:
 
 
 def _conformance() -> Result:
-    print("\n=== lab.conformance run --smoke ===", flush=True)
+    print("\n=== lab.conformance run ===", flush=True)
     return _watched(
         _CONFORMANCE,
-        [*_CONFORMANCE_TESTS, "run", "--smoke"],
+        [*_CONFORMANCE_TESTS, "run"],
         layout.STATE,
         environ=environment.inside(**_VERSION),
     )

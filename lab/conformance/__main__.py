@@ -4,17 +4,15 @@
 
 ``build`` makes the systems of machines, and the tests' programs and images.
 ``run`` makes a cluster through Magnum on the running lab (``python3 -m lab up
---nodes``), runs Kubernetes' conformance tests on it, prints what came of each
-that did not pass, and deletes the cluster.
+--nodes``), runs ten of Kubernetes' conformance tests on it, prints those that
+failed, and deletes the cluster.
 """
 
 import argparse
 import os
-import pathlib
 import re
 import subprocess
 import sys
-import time
 
 from lab import environment
 from lab import errors
@@ -30,44 +28,31 @@ from lab.nodes import system
 
 NAME = "conformance"
 WORKERS = 2
-_ALL = r"\[Conformance\]"
-_RECORD = pathlib.Path(__file__).with_name("results.csv")
+#: Tests at once.
+_PROCESSES = 4
 _FOLDER = images.FOLDER / "run"
 
 
 def main() -> int:
-    """Return 0 if each test passed, or is known not to."""
+    """Return 0 if each test passed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=("build", "run"))
-    parser.add_argument(
-        "--smoke", action="store_true", help="run ten quick tests only"
-    )
-    parser.add_argument(
-        "--processes", type=int, default=4, help="tests at once"
-    )
-    parser.add_argument(
-        "--record", action="store_true", help=f"write {_RECORD.name}"
-    )
-    parser.add_argument(
-        "--keep", action="store_true", help="leave the cluster running"
-    )
-    options = parser.parse_args()
     try:
-        if options.command == "build":
-            system.build(_say)
-            images.build(_say)
-            return 0
-        return run(options)
+        if parser.parse_args().command == "run":
+            return run()
+        system.build(_say)
+        images.build(_say)
     except errors.LabError as error:
         print(errors.render("conformance", error), file=sys.stderr)
         return 1
+    return 0
 
 
 def _say(text: str) -> None:
     print(text, flush=True)
 
 
-def run(options: argparse.Namespace) -> int:
+def run() -> int:
     """Run the tests on a cluster made for them.
 
     :raises LabError: there is no such lab, or no cluster comes of it
@@ -77,20 +62,11 @@ def run(options: argparse.Namespace) -> int:
             "there are no machines that run, or no tests",
             hint="python3 -m lab up --nodes; python3 -m lab.conformance build",
         )
-    wanted = results.smoke() if options.smoke else None
-    kubeconfig = create()
-    started = time.monotonic()
-    report = test(kubeconfig, wanted, options.processes)
-    took = time.monotonic() - started
-    rows = results.read(report, wanted)
-    reasons = results.explained()
-    print(results.summary(rows, reasons))
-    print(f"{options.processes} at once, {took / 60:.0f} minutes")
-    if options.record:
-        results.write(rows, _RECORD)
-    if not options.keep:
-        delete()
-    return int(not rows or bool(results.unexplained(rows, reasons)))
+    names = results.wanted()
+    rows = results.read(test(create(), names), names)
+    print(results.summary(rows))
+    delete()
+    return int(not rows or not all(each.passed for each in rows))
 
 
 def create() -> str:
@@ -99,13 +75,13 @@ def create() -> str:
     newest = system.name(programs.kubernetes()[-1])
     _FOLDER.mkdir(parents=True, exist_ok=True)
     if not magnum.state(NAME):
-        if not magnum.has_template(NAME):
-            terminal.run(
-                *("openstack", "coe", "cluster", "template", "create", NAME),
-                *("--coe", "kubernetes", "--image", newest),
-                *("--external-network", "public"),
-                *("--flavor", "m1.worker", "--master-flavor", "m1.control"),
-            )
+        magnum.delete_template(NAME)
+        terminal.run(
+            *("openstack", "coe", "cluster", "template", "create", NAME),
+            *("--coe", "kubernetes", "--image", newest),
+            *("--external-network", "public"),
+            *("--flavor", "m1.worker", "--master-flavor", "m1.control"),
+        )
         terminal.run(
             *("openstack", "coe", "cluster", "create", NAME),
             *("--cluster-template", NAME, "--keypair", "demo"),
@@ -144,15 +120,10 @@ def _import(kubeconfig: str) -> None:
                 )
 
 
-def test(kubeconfig: str, wanted: list[str] | None, processes: int) -> str:
-    """Run the tests; return Ginkgo's report in JUnit's format.
-
-    :param wanted: names of tests; without it, all of conformance
-    """
-    focus = _ALL
-    if wanted:
-        # Names of others begin so, too; labels follow at once.
-        focus = "|".join(rf"{re.escape(each)} \[" for each in wanted)
+def test(kubeconfig: str, names: list[str]) -> str:
+    """Run tests; return Ginkgo's report in JUnit's format."""
+    # Names of others begin so, too; labels follow at once.
+    focus = "|".join(rf"{re.escape(each)} \[" for each in names)
     kubectl = programs.BIN / programs.kubernetes()[-1] / "kubectl"
     report = _FOLDER / "junit.xml"
     report.unlink(missing_ok=True)
@@ -161,7 +132,7 @@ def test(kubeconfig: str, wanted: list[str] | None, processes: int) -> str:
     with log.open("wb") as out:
         subprocess.run(
             [
-                *(programs.BIN / "ginkgo", f"--procs={processes}"),
+                *(programs.BIN / "ginkgo", f"--procs={_PROCESSES}"),
                 *("--no-color", "--timeout=4h", f"--focus={focus}"),
                 *(f"--junit-report={report.name}", f"--output-dir={_FOLDER}"),
                 *(programs.BIN / "e2e.test", "--"),

@@ -6,12 +6,10 @@ They are made as ``test/images`` of Kubernetes says, with Debian in place of
 Alpine. No registry is asked: machines import them from an archive.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 import pathlib
-import shutil
 import tarfile
 import tempfile
-import types
 
 from lab import layout
 from lab import stamps
@@ -28,11 +26,6 @@ _SUITE = "bookworm"
 _PACKAGES = (
     *("bash", "bash-static", "busybox-static", "curl", "dnsutils", "iperf"),
     *("iproute2", "netcat-openbsd", "nginx-light", "util-linux"),
-)
-#: The users that agnhost's image has.
-_USERS = (
-    "groupadd --gid 50000 group-defined-in-image",
-    "useradd --uid 1000 --groups group-defined-in-image user-defined-in-image",
 )
 _STATIC = ("bash-static", "busybox")
 _REGISTRY = "registry.k8s.io/"
@@ -59,7 +52,7 @@ def _stamp() -> tuple[str, str]:
         (programs.BIN / each.path).stat() for each in programs.of_conformance()
     ]
     value = stamps.fingerprint(
-        repr((_PACKAGES, _USERS)),
+        repr(_PACKAGES),
         repr([(each.st_size, each.st_mtime_ns) for each in built]),
         files=[pathlib.Path(__file__), pathlib.Path(containers.__file__)],
     )
@@ -69,9 +62,8 @@ def _stamp() -> tuple[str, str]:
 def _bootstrap() -> None:
     """Make the layer that most images share."""
     _BASE.unlink(missing_ok=True)
-    hooks = (f'--customize-hook=chroot "$1" {each}' for each in _USERS)
     packages = f"--include={','.join(_PACKAGES)}"
-    words = ["--variant=minbase", packages, *hooks, _SUITE, str(_BASE)]
+    words = ["--variant=minbase", packages, _SUITE, str(_BASE)]
     tools.run(["mmdebstrap", *words], log=_LOG)
 
 
@@ -89,15 +81,23 @@ def _names() -> dict[str, list[str]]:
 def _images(
     names: dict[str, list[str]], scratch: pathlib.Path
 ) -> Iterator[containers.Image]:
-    """Yield the images that conformance runs; the tests know more.
+    """Yield the images of ten tests; the others want more.
 
     :param scratch: a folder for files of images
     """
-    source = programs.source_of_tests() / "test" / "images"
-    yield _agnhost((*names["agnhost"],), source)
-    for animal in ("kitten", "nautilus"):
-        data = source / animal / "html" / "data.json"
-        yield _agnhost((*names[animal],), source, {"data.json": data})
+    keys = programs.source_of_tests() / "test/images/agnhost/porter"
+    yield containers.Image(
+        (*names["agnhost"],),
+        {
+            "agnhost": programs.BIN / "agnhost",
+            "localhost.crt": keys / "localhost.crt",
+            "localhost.key": keys / "localhost.key",
+        },
+        ("/agnhost",),
+        links={"agnhost-2": "agnhost"},
+        arguments=("pause",),
+        base=_BASE,
+    )
     # Kubernetes 1.36 has another name than 1.35.
     resolver = {"glibc-dns-testing", "jessie-dnsutils"}.intersection(names)
     for word, *command in (
@@ -105,46 +105,9 @@ def _images(
         *((each, "sleep", "infinity") for each in resolver),
     ):
         yield containers.Image((*names[word],), {}, (*command,), base=_BASE)
-    yield containers.Image(
-        (*names["nonroot"],), {}, ("bash",), user="1234", base=_BASE
-    )
-    setuid = scratch / "nnp"
-    shutil.copy(programs.BIN / "nnp", setuid)
-    setuid.chmod(0o4755)
-    for word, path, file in (
-        ("nonewprivs", "usr/local/bin/nnp", setuid),
-        ("sample-apiserver", "sample-apiserver", None),
-        ("etcd", "usr/local/bin/etcd", layout.BIN / "etcd"),
-        ("pause", "pause", None),
-    ):
-        program = file or programs.BIN / word
-        yield containers.Image((*names[word],), {path: program}, (f"/{path}",))
+    program = {"pause": programs.BIN / "pause"}
+    yield containers.Image((*names["pause"],), program, ("/pause",))
     yield _busybox((*names["busybox"],), scratch)
-
-
-def _agnhost(
-    names: tuple[str, ...],
-    source: pathlib.Path,
-    more: Mapping[str, pathlib.Path] = types.MappingProxyType({}),
-) -> containers.Image:
-    """Return an image of the tests' program that serves, calls and waits.
-
-    :param more: path in the image -> file
-    """
-    keys = source / "agnhost" / "porter"
-    return containers.Image(
-        names,
-        {
-            "agnhost": programs.BIN / "agnhost",
-            "localhost.crt": keys / "localhost.crt",
-            "localhost.key": keys / "localhost.key",
-            **more,
-        },
-        ("/agnhost",),
-        links={"agnhost-2": "agnhost"},
-        arguments=("test-webserver",) if more else ("pause",),
-        base=_BASE,
-    )
 
 
 def _busybox(

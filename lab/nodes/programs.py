@@ -214,12 +214,10 @@ def _newest() -> pathlib.Path:
 
 def of_conformance() -> list[Program]:
     """Return the tests of clusters of the newest Kubernetes, with images'."""
-    package = f"{_KUBERNETES}/test"
+    package = f"{_KUBERNETES}/test/e2e"
     return [
-        Program("e2e.test", f"{package}/e2e", _newest(), suite=True),
+        Program("e2e.test", package, _newest(), suite=True),
         Program("ginkgo", "github.com/onsi/ginkgo/v2/ginkgo", _newest()),
-        Program("nnp", f"{package}/images/nonewprivs", _newest()),
-        Program("sample-apiserver", "k8s.io/sample-apiserver", _newest()),
     ]
 
 

@@ -38,7 +38,7 @@ _AT_ONCE = re.compile(
 )
 
 
-class NotDone(AssertionError):
+class NotDone(RuntimeError):
     """What a command began did not come to a good end."""
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 import contextlib
 import functools
 import os
@@ -26,23 +26,17 @@ class Conductors:
     """Kills and freezes those that ask a proxy.
 
     :param port: of the proxy, when it is needed
-    :param again: the words to the lab that start what died
     """
 
-    def __init__(
-        self, port: Callable[[], int], again: Sequence[str] = ("start",)
-    ) -> None:
+    def __init__(self, port: Callable[[], int]) -> None:
         self._port = port
-        self._again = again
         self._lab = threading.Lock()
         self._timers: list[threading.Timer] = []
-        self.killed = self.frozen = self.helms = 0
 
     def kill(self, request: faults.Request) -> None:
         """SIGKILL for the conductor that asks, or whose helm asks."""
         pid, name = self.behind(request)
         if pid:
-            self.killed += 1
             _signal(pid, signal.SIGKILL)
             self._later(RESTART, lambda: self.start(name))
 
@@ -50,7 +44,6 @@ class Conductors:
         """SIGKILL for helm, where it asks; else for the conductor."""
         pid = processes.asking(request.port, self._port())
         if pid and not _NAME.search(processes.command(pid)):
-            self.helms += 1
             _signal(pid, signal.SIGKILL)
         else:
             self.kill(request)
@@ -61,7 +54,6 @@ class Conductors:
         def freeze(request: faults.Request) -> None:
             pid, _ = self.behind(request)
             if pid:
-                self.frozen += 1
                 _signal(pid, signal.SIGSTOP)
                 self._later(seconds, functools.partial(_wake, pid))
 
@@ -71,13 +63,7 @@ class Conductors:
         """One that died."""
         # The lab takes one order at a time.
         with self._lab:
-            command, *options = self._again
-            programs.lab(command, name, *options)
-
-    def restart(self, service: str, *options: str) -> None:
-        """One of them, or a service that they need."""
-        with self._lab:
-            programs.lab("restart", service, *options)
+            programs.lab("start", name)
 
     def recover(self) -> None:
         """Wait until all are there again."""

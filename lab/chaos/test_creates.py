@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import re
+import functools
 from typing import Any
 
 from lab.chaos import case
 from lab.chaos import faults
 from lab.chaos import proxy
+from lab.chaos import steps
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 
@@ -21,33 +21,20 @@ _COMPLETE, _FAILED = "CREATE_COMPLETE", "CREATE_FAILED"
 #: its desired state is stored nobody but the user can go on, who holds the
 #: token: what is not worth another attempt, as a refusal, ends it.
 _ROWS: tuple[tuple[str, str, faults.Fault, str], ...] = (
-    ("PATCH", r"/secrets/{name}-\w+-ca\?", faults.answered(403), _FAILED),
-    ("PATCH", r"/secrets/{name}-\w+-etcd\?", faults.answered(500), _COMPLETE),
+    ("PATCH", r"/secrets/{}-\w+-ca\?", faults.answered(403), _FAILED),
+    ("PATCH", r"/secrets/{}-\w+-etcd\?", faults.answered(500), _COMPLETE),
     (
         "PATCH",
-        r"/secrets/{name}-\w+-cloud-credentials\?",
+        r"/secrets/{}-\w+-cloud-credentials\?",
         faults.unanswered,
         _COMPLETE,
     ),
-    ("GET", r"/secrets\?.*name%3D{name}", faults.delayed(15), _COMPLETE),
-    ("POST", rf"/secrets\b.*{_RECORD}{{name}}", faults.lost, _COMPLETE),
-    ("POST", r"/clusters\?.*{name}", faults.answered(503), _COMPLETE),
-    ("PUT", rf"/secrets/{_RECORD}{{name}}", faults.unanswered, _COMPLETE),
-    ("PUT", r"/leases/{name}", faults.lost, _COMPLETE),
+    ("GET", r"/secrets\?.*name%3D{}", faults.delayed(15), _COMPLETE),
+    ("POST", rf"/secrets\b.*{_RECORD}{{}}", faults.lost, _COMPLETE),
+    ("POST", r"/clusters\?.*{}", faults.answered(503), _COMPLETE),
+    ("PUT", rf"/secrets/{_RECORD}{{}}", faults.unanswered, _COMPLETE),
+    ("PUT", r"/leases/{}", faults.lost, _COMPLETE),
 )
-
-
-def _asks(
-    method: str, pattern: str, name: str
-) -> Callable[[faults.Request], bool]:
-    """Whether a request is of that kind, by its path and what it sends."""
-    wanted = re.compile(pattern.format(name=name), re.DOTALL)
-
-    def asks(request: faults.Request) -> bool:
-        text = f"{request.path}\n{request.body.decode(errors='replace')}"
-        return request.method == method and bool(wanted.search(text))
-
-    return asks
 
 
 class FaultsTest(base.LabCase):
@@ -59,7 +46,8 @@ class FaultsTest(base.LabCase):
         rules, made = [], []
         for method, pattern, fault, _ in _ROWS:
             name = self.unique("fault")
-            asks = _asks(method, pattern, name)
+            step = steps.Step("", method, pattern)
+            asks = step.asks(functools.partial(str, name))
             rules.append(between.when(asks, fault))
             made.append(self.cluster(template, name=name))
         found = [

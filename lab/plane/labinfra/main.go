@@ -64,7 +64,7 @@ type lab struct {
 
 	// releases is what helm would keep in the workload clusters, of each addon.
 	releases map[types.UID]release
-	report   report
+	hold     hold
 
 	compute compute
 
@@ -86,7 +86,7 @@ func main() {
 	ctrl.SetLogger(klog.Background())
 	ctx := ctrl.SetupSignalHandler()
 	l := newLab(ctx)
-	http.Handle("/addons", &l.report)
+	http.Handle("/addons", &l.hold)
 	go serveHealth()
 	klog.InfoS("labinfra started")
 	for {
@@ -171,9 +171,8 @@ func (l *lab) reconcile(ctx context.Context) {
 		l.seen.clusters[client.ObjectKeyFromObject(&owners.Items[i])] = &owners.Items[i]
 	}
 	l.machines(ctx)
-	if !l.report.holds() {
+	if !l.hold.holds() {
 		l.addons(ctx)
-		l.report.note(l.releases)
 	}
 }
 

@@ -12,6 +12,7 @@ import dataclasses
 import http.client
 import pathlib
 import signal
+import socket
 import ssl
 import subprocess
 import time
@@ -21,7 +22,6 @@ import urllib.request
 from lab import environment
 from lab import errors
 from lab import layout
-from lab import ports
 from lab import processes
 from lab import stamps
 from lab import tools
@@ -113,13 +113,14 @@ class Service:
 
     def _need_ports(self) -> None:
         for port in self.ports:
-            owner = ports.owner(port)
-            if owner is not None:
-                raise errors.LabError(
-                    f"port {port} is in use by {owner}",
-                    hint="Stop that process; another lab is stopped with"
-                    " 'python3 -m lab down' in its checkout.",
-                )
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)):
+                    continue
+            raise errors.LabError(
+                f"port {port} is in use",
+                hint="Stop the process that 'ss -ltnp' shows; another lab is"
+                " stopped with 'python3 -m lab down' in its checkout.",
+            )
 
     def _wait(self, child: subprocess.Popen[bytes] | None) -> None:
         deadline = time.monotonic() + READY_SECONDS

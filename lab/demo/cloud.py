@@ -18,7 +18,6 @@ class State:
 
     status: str
     reason: str
-    release: str
 
 
 class Magnum:
@@ -34,15 +33,7 @@ class Magnum:
             cluster = self._api.get_cluster(name)
         except openstack.exceptions.NotFoundException:
             return None
-        return State(
-            cluster.status or "",
-            cluster.status_reason or "",
-            cluster.stack_id or "",
-        )
-
-    def has_template(self, name: str) -> bool:
-        """Whether there is a cluster template of that name."""
-        return any(t.name == name for t in self._api.cluster_templates())
+        return State(cluster.status or "", cluster.status_reason or "")
 
     def delete(self, name: str) -> None:
         """Delete a cluster that may be gone already."""

@@ -8,7 +8,6 @@ from lab import errors
 from lab import layout
 from lab import steps
 from lab.demo import cloud
-from lab.demo import kube
 
 PATIENCE = 600.0
 _POLL = 0.5
@@ -29,7 +28,8 @@ def until(
             return
         if state is None or state.status.endswith("_FAILED"):
             raise _failed(name, state)
-        text = _describe(state)
+        reason = " ".join(state.reason.split())[:_REASON]
+        text = f"{state.status}; {reason}".rstrip("; ")
         if text != shown:
             print(f"{title} {steps.duration(took)} {text}", flush=True)
             shown = text
@@ -39,12 +39,6 @@ def until(
                 log=layout.log("magnum"),
             )
         time.sleep(_POLL)
-
-
-def _describe(state: cloud.State) -> str:
-    machines = kube.machines(state.release) if state.release else "none"
-    reason = " ".join(state.reason.split())[:_REASON]
-    return f"{state.status}; machines: {machines}; {reason}".rstrip("; ")
 
 
 def _failed(name: str, state: cloud.State | None) -> errors.LabError:

@@ -2,7 +2,6 @@
 
 """Reads of the management cluster, by kubectl with the admin's kubeconfig."""
 
-import collections
 from collections.abc import Iterator, Sequence
 import json
 from typing import Any
@@ -69,17 +68,3 @@ def of_clusters(items: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         named = (item["kind"], item["metadata"]["name"])
         if named not in _OF_NAMESPACES and identity(item) not in of_projects:
             yield item
-
-
-def machines(release: str) -> str:
-    """The phases of a cluster's machines: ``1 Provisioned, 2 Running``."""
-    found = get(
-        "machines.cluster.x-k8s.io",
-        "--all-namespaces",
-        f"--selector=cluster.x-k8s.io/cluster-name={release}",
-    )
-    phases = collections.Counter(
-        item.get("status", {}).get("phase", "Pending") for item in found
-    )
-    counts = (f"{phases[phase]} {phase}" for phase in sorted(phases))
-    return ", ".join(counts) or "none"

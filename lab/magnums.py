@@ -10,10 +10,8 @@ import dataclasses
 import pathlib
 
 from lab import choices
-from lab import environment
 from lab import layout
 from lab import stamps
-from lab import tools
 from lab import virtualenv
 
 OWN = "23"
@@ -58,23 +56,16 @@ class Release:
         python = virtualenv.create(self.folder, self.log)
         pins = self.folder / "constraints.txt"
         pins.write_text(constraints(virtualenv.CONSTRAINTS.read_text()))
-        self._pip(python, "-c", pins, "-r", _REQUIREMENTS, *self._words())
-        self._pip(
-            python, "--no-build-isolation", "--no-deps", "-e", layout.CHECKOUT
-        )
+        words = ("-c", pins, "-r", _REQUIREMENTS, *self._words())
+        virtualenv.pip(python, self.log, *words)
+        driver = ("--no-build-isolation", "--no-deps", "-e", layout.CHECKOUT)
+        virtualenv.pip(python, self.log, *driver)
         stamps.write(_STAMP, self._fingerprint(), self.folder)
 
     def _words(self) -> list[str]:
         # The last three build the driver.
         others = ("PyMySQL", "pbr", "setuptools", "wheel")
         return [f"magnum=={self.version}", _MIDDLEWARE, *others]
-
-    def _pip(self, python: pathlib.Path, *words: str | pathlib.Path) -> None:
-        tools.run(
-            [*virtualenv.pip(python), *words],
-            log=self.log,
-            env=environment.outside(),
-        )
 
     def _fingerprint(self) -> str:
         files = [virtualenv.CONSTRAINTS, _REQUIREMENTS]

@@ -9,10 +9,8 @@ has. A Magnum with that folder first on its path runs it; nothing else does.
 
 import pathlib
 
-from lab import environment
 from lab import layout
 from lab import stamps
-from lab import tools
 from lab import virtualenv
 
 VERSION = "1.4.0"
@@ -31,17 +29,8 @@ def install() -> None:
     """Fetch it from PyPI, unless it is there."""
     if ready():
         return
-    tools.run(
-        [
-            *virtualenv.pip(layout.PYTHON),
-            "--no-deps",
-            "--upgrade",
-            f"--target={FOLDER}",
-            _REQUIREMENT,
-        ],
-        log=_LOG,
-        env=environment.outside(),
-    )
+    words = ("--no-deps", "--upgrade", f"--target={FOLDER}", _REQUIREMENT)
+    virtualenv.pip(layout.PYTHON, _LOG, *words)
     stamps.write(_STAMP, _fingerprint(), FOLDER)
 
 

@@ -22,12 +22,18 @@ _LOG = layout.log("packages")
 _DRIVER_INPUTS = ("setup.cfg", "setup.py", "pyproject.toml")
 
 
-def pip(python: pathlib.Path) -> list[str]:
-    """An installation: quiet, without questions, wheels if there are any."""
-    words = ["--disable-pip-version-check", "--no-input", "-q"]
+def pip(
+    python: pathlib.Path, log: pathlib.Path, *words: str | pathlib.Path
+) -> None:
+    """Install: quiet, without questions, wheels if there are any."""
+    options = ["--disable-pip-version-check", "--no-input", "-q"]
     # What is imported is compiled then; most never is.
-    words += ["--prefer-binary", "--no-compile"]
-    return [str(python), "-m", "pip", "install", *words]
+    options += ["--prefer-binary", "--no-compile"]
+    tools.run(
+        [python, "-m", "pip", "install", *options, *words],
+        log=log,
+        env=environment.outside(),
+    )
 
 
 def version() -> str:
@@ -116,26 +122,12 @@ def _need_venv(log: pathlib.Path) -> None:
 def install_packages() -> None:
     """Everything of PyPI that the lab runs; wheels only, no compiler."""
     python = create(layout.VENV, _LOG)
-    tools.run(
-        [*pip(python), "-r", REQUIREMENTS, "-c", CONSTRAINTS],
-        log=_LOG,
-        env=environment.outside(),
-    )
+    pip(python, _LOG, "-r", REQUIREMENTS, "-c", CONSTRAINTS)
     stamps.write(PACKAGES.name, _packages(), layout.VENV)
 
 
 def install_driver() -> None:
     """The driver from the checkout, editable: changes need a restart only."""
-    tools.run(
-        [
-            *pip(layout.PYTHON),
-            "--no-build-isolation",
-            "-c",
-            CONSTRAINTS,
-            "-e",
-            layout.CHECKOUT,
-        ],
-        log=_LOG,
-        env=environment.outside(),
-    )
+    words = ("--no-build-isolation", "-c", CONSTRAINTS, "-e", layout.CHECKOUT)
+    pip(layout.PYTHON, _LOG, *words)
     stamps.write(DRIVER.name, _driver(), layout.VENV)

@@ -22,7 +22,6 @@ from lab import predecessor
 from lab import second_lab
 from lab import stamps
 from lab import steps
-from lab import tools
 from lab import unpacked
 from lab import virtualenv
 
@@ -197,11 +196,7 @@ def _set_up() -> None:
 
     def install(say: steps.Say) -> None:
         python = virtualenv.create(layout.TOX_VENV, _LOG)
-        tools.run(
-            [python, "-m", "pip", "install", "-q", _TOX],
-            log=_LOG,
-            env=environment.outside(),
-        )
+        virtualenv.pip(python, _LOG, _TOX)
 
     steps.run([steps.Step("tox", install)])
     stamps.write("tox", value)

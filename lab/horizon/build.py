@@ -56,11 +56,8 @@ def _packages() -> str:
 def install() -> None:
     """Horizon and magnum-ui from PyPI, in an environment of their own."""
     python = virtualenv.create(layout.HORIZON_VENV, _PACKAGES_LOG)
-    tools.run(
-        [*virtualenv.pip(python), "-r", _REQUIREMENTS, "-c", _CONSTRAINTS],
-        log=_PACKAGES_LOG,
-        env=environment.outside(),
-    )
+    words = ("-r", _REQUIREMENTS, "-c", _CONSTRAINTS)
+    virtualenv.pip(python, _PACKAGES_LOG, *words)
     stamps.write(_PACKAGES, _packages(), layout.HORIZON_VENV)
 
 

@@ -49,19 +49,11 @@ def prepare(
 def _todo(other: programs.Other) -> list[steps.Step]:
     found = []
     if not virtualenv.packages_ready():
-        found.append(
-            steps.Step(
-                "Python packages", lambda say: virtualenv.install_packages()
-            )
-        )
+        install = virtualenv.install_packages
+        found.append(steps.step("Python packages", install))
     if not virtualenv.driver_ready():
-        found.append(
-            steps.Step(
-                _DRIVER,
-                lambda say: virtualenv.install_driver(),
-                frozenset({"Python packages"}),
-            )
-        )
+        install = virtualenv.install_driver
+        found.append(steps.step(_DRIVER, install, "Python packages"))
     if not programs.ready(other):
         found.append(
             steps.Step("programs", lambda say: programs.build(say, other))

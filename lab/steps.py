@@ -34,6 +34,11 @@ class Step:
     needs: frozenset[str] = frozenset()
 
 
+def step(name: str, action: Callable[[], object], *needs: str) -> Step:
+    """Return a step that does not say how far it is."""
+    return Step(name, lambda say: action(), frozenset(needs))
+
+
 class StepError(Exception):
     """The first step that failed, and why."""
 

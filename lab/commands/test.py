@@ -194,11 +194,11 @@ def _set_up() -> None:
     if stamps.fresh("tox", value) and _program().exists():
         return
 
-    def install(say: steps.Say) -> None:
+    def install() -> None:
         python = virtualenv.create(layout.TOX_VENV, _LOG)
         virtualenv.pip(python, _LOG, _TOX)
 
-    steps.run([steps.Step("tox", install)])
+    steps.run([steps.step("tox", install)])
     stamps.write("tox", value)
 
 

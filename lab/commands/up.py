@@ -136,9 +136,7 @@ def _todo(wanted: list[planes.Plane], ha: bool) -> list[steps.Step]:
 def _start(
     one: service.Service, needs: Iterable[str] = ()
 ) -> list[steps.Step]:
-    if one.running:
-        return []
-    return [steps.Step(one.name, lambda say: one.start(), frozenset(needs))]
+    return [] if one.running else [steps.step(one.name, one.start, *needs)]
 
 
 def _management(plane: planes.Plane) -> list[steps.Step]:
@@ -146,30 +144,20 @@ def _management(plane: planes.Plane) -> list[steps.Step]:
     found = _start(etcd) + _start(api, [etcd.name])
     crds = plane.called("resource definitions")
     if not manifests.crds_applied(plane):
-        found.append(
-            steps.Step(
-                crds,
-                lambda say: manifests.apply_crds(plane),
-                frozenset({api.name}),
-            )
-        )
+        apply = functools.partial(manifests.apply_crds, plane)
+        found.append(steps.step(crds, apply, api.name))
     for one in others:
         found += _start(one, [api.name, crds])
     if not driver_user.ready(plane):
-        found.append(
-            steps.Step(
-                plane.called("driver's user"),
-                lambda say: driver_user.make(plane),
-                frozenset({plane.called("kube-controller-manager")}),
-            )
-        )
+        name = plane.called("driver's user")
+        make = functools.partial(driver_user.make, plane)
+        needs = plane.called("kube-controller-manager")
+        found.append(steps.step(name, make, needs))
     if not manifests.webhooks_applied(plane):
+        name = plane.called("webhooks")
+        apply = functools.partial(manifests.apply_webhooks, plane)
         found.append(
-            steps.Step(
-                plane.called("webhooks"),
-                lambda say: manifests.apply_webhooks(plane),
-                frozenset({crds, *management.managers(plane)}),
-            )
+            steps.step(name, apply, crds, *management.managers(plane))
         )
     return found
 
@@ -177,7 +165,7 @@ def _management(plane: planes.Plane) -> list[steps.Step]:
 def _charts() -> list[steps.Step]:
     found = []
     if not charts.ready():
-        found.append(steps.Step("chart", lambda say: charts.package()))
+        found.append(steps.step("chart", charts.package))
     return found + _start(charts.server(), ["chart"])
 
 
@@ -191,22 +179,17 @@ def _databases() -> list[steps.Step]:
     make = "database cluster"
     found = []
     if not postgres.ready():
-        found.append(steps.Step(make, lambda say: postgres.make()))
+        found.append(steps.step(make, postgres.make))
     found += _start(server, [make])
     for name in config.NAMES:
         value = _database_stamp(name)
         if not stamps.fresh("tables", value, config.home(name)):
-            found.append(
-                steps.Step(
-                    f"{name} database",
-                    functools.partial(_sync, name),
-                    frozenset({server.name}),
-                )
-            )
+            sync = functools.partial(_sync, name)
+            found.append(steps.step(f"{name} database", sync, server.name))
     return found
 
 
-def _sync(name: str, say: steps.Say) -> None:
+def _sync(name: str) -> None:
     databases.sync(name)
     stamps.write("tables", _database_stamp(name), config.home(name))
 
@@ -218,13 +201,8 @@ def _cloud(ha: bool) -> list[steps.Step]:
         found += _start(one, [f"{one.name} database", "postgres"])
     for what, needs in _FILLS.items():
         if not stamps.fresh(f"filled-{what}", _fill_stamp()):
-            found.append(
-                steps.Step(
-                    f"catalogue: {what}",
-                    functools.partial(_fill, what),
-                    frozenset(needs),
-                )
-            )
+            fill = functools.partial(_fill, what)
+            found.append(steps.step(f"catalogue: {what}", fill, *needs))
     fills = (f"catalogue: {what}" for what in _FILLS)
     others = (
         "magnum database",
@@ -250,7 +228,7 @@ def _fill_stamp() -> str:
     return stamps.fingerprint(*words, files=inputs)
 
 
-def _fill(what: str, say: steps.Say) -> None:
+def _fill(what: str) -> None:
     # Only now: the SDK takes a second to import.
     from lab.cloud import catalogue
 

@@ -2,7 +2,7 @@
 
 """All that runs in the place of the one-process Magnum, and what it needs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 import functools
 
 from lab import debian
@@ -43,23 +43,23 @@ def todo(needs: Iterable[str]) -> list[steps.Step]:
     found = []
     if packages := debian.missing(_PROGRAMS):
         install = functools.partial(debian.install, packages)
-        found.append(_step(_PACKAGES, install))
+        found.append(steps.step(_PACKAGES, install))
     if not mariadb.ready():
-        found.append(_step(_FOLDER, mariadb.make, _PACKAGES))
+        found.append(steps.step(_FOLDER, mariadb.make, _PACKAGES))
     database, epmd, broker, *programs = services()
     wanted = [(database, [_FOLDER]), (epmd, [_PACKAGES])]
     wanted.append((broker, [_PACKAGES, epmd.name]))
     before = [*needs, _TABLES, broker.name, _TRUSTEES]
     wanted += [(one, before) for one in programs]
     found += [
-        _step(one.name, one.start, *names)
+        steps.step(one.name, one.start, *names)
         for one, names in wanted
         if not one.running
     ]
     packages_of_magnum, older = _older(needs)
     if not (mariadb.ready() and magnum.tables_ready()):
         names = (database.name, packages_of_magnum)
-        found.append(_step(_TABLES, magnum.make_tables, *names))
+        found.append(steps.step(_TABLES, magnum.make_tables, *names))
     return found + older
 
 
@@ -74,11 +74,7 @@ def _older(needs: Iterable[str]) -> tuple[str, list[steps.Step]]:
     name = f"Magnum {release.version}"
     found = []
     if not release.ready:
-        found.append(_step(name, release.install))
+        found.append(steps.step(name, release.install))
     if not trustees.ready():
-        found.append(_step(_TRUSTEES, trustees.make, *needs))
+        found.append(steps.step(_TRUSTEES, trustees.make, *needs))
     return name, found
-
-
-def _step(name: str, action: Callable[[], None], *needs: str) -> steps.Step:
-    return steps.Step(name, lambda say: action(), frozenset(needs))

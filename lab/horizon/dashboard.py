@@ -2,7 +2,6 @@
 
 """The dashboard as a service, and what has to be done before it starts."""
 
-from collections.abc import Callable
 import pathlib
 
 from lab import service
@@ -36,14 +35,10 @@ def todo() -> list[steps.Step]:
     """The steps that have something to do."""
     found = []
     if not build.packages_ready():
-        found.append(_step(_PACKAGES, build.install))
+        found.append(steps.step(_PACKAGES, build.install))
     if not build.static_ready():
-        found.append(_step(_STATIC, build.make_static, _PACKAGES))
+        found.append(steps.step(_STATIC, build.make_static, _PACKAGES))
     one = server()
     if not one.running:
-        found.append(_step(NAME, one.start, _STATIC))
+        found.append(steps.step(NAME, one.start, _STATIC))
     return found
-
-
-def _step(name: str, action: Callable[[], None], *needs: str) -> steps.Step:
-    return steps.Step(name, lambda say: action(), frozenset(needs))

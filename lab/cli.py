@@ -110,9 +110,6 @@ def _down(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         action="store_true",
         help="stop RabbitMQ, MariaDB, Magnum's API and conductors alone",
     )
-    part.add_argument(
-        "--horizon", action="store_true", help="stop Horizon alone"
-    )
 
 
 def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:

@@ -120,9 +120,7 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
         case "down":
             from lab.commands import down
 
-            down.run(
-                options.management, ha=options.ha, horizon=options.horizon
-            )
+            down.run(options.management, ha=options.ha)
         case "wipe":
             from lab.commands import down
 

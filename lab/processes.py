@@ -80,15 +80,6 @@ def _has_living_threads(identity: Identity, proc: pathlib.Path) -> bool:
     return False
 
 
-def since(identity: Identity) -> float:
-    """When it was started, in seconds of the epoch."""
-    for line in (PROC / "stat").read_text().splitlines():
-        if line.startswith("btime "):
-            hertz = os.sysconf("SC_CLK_TCK")
-            return int(line.split()[1]) + identity.ticks / hertz
-    raise RuntimeError("no boot time in /proc/stat")
-
-
 def spawn(
     argv: Sequence[str],
     *,

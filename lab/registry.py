@@ -72,18 +72,13 @@ def in_use() -> list[service.Service]:
 
 
 def chosen(
-    management_cluster: str | None,
-    *,
-    only_ha: bool = False,
-    only_horizon: bool = False,
+    management_cluster: str | None, *, only_ha: bool = False
 ) -> list[service.Service]:
     """Those of the management cluster of that name, or of Magnum's own
-    programs, or Horizon; else all.
+    programs; else all.
     """
     if management_cluster is not None:
         return management.services(planes.named(management_cluster))
-    if only_horizon:
-        return [dashboard.server()]
     return ha.services() if only_ha else list(everything().values())
 
 
@@ -96,8 +91,3 @@ def get(name: str) -> service.Service:
             f"there is no service {name!r}",
             hint=f"The services are: {', '.join(everything())}.",
         ) from None
-
-
-def running() -> list[service.Service]:
-    """Those whose process lives."""
-    return [one for one in everything().values() if one.running]

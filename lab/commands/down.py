@@ -12,38 +12,22 @@ from lab import processes
 from lab import virtualenv
 
 
-def run(
-    management: str | None = None, *, ha: bool = False, horizon: bool = False
-) -> None:
+def run(management: str | None = None, *, ha: bool = False) -> None:
     """Stop everything that was ever started from this checkout.
 
     Or, of the management cluster of that name, its services alone; or
-    Magnum's own programs and what they use alone; or Horizon alone.
+    Magnum's own programs and what they use alone.
     """
-    count = 0
-    if virtualenv.usable():
-        count = _services(management, ha, horizon)
-    if horizon:
-        print("Horizon is down." if count else "Horizon did not run.")
-        return
-    if ha:
-        print(
-            f"RabbitMQ, MariaDB, Magnum's API and conductors are down: {count}"
-            " services stopped. The next 'up' starts Magnum in one process."
-        )
-        return
-    if management is not None:
-        print(
-            f"Management cluster {management} is down:"
-            f" {count} services stopped."
-        )
+    count = _services(management, ha) if virtualenv.usable() else 0
+    if ha or management is not None:
+        print(f"{count} services stopped.")
         return
     count += _strays()
     machines = _machines()
     print(f"The lab is down: {count} services{machines} stopped.")
 
 
-def _services(management: str | None, ha: bool, horizon: bool) -> int:
+def _services(management: str | None, ha: bool) -> int:
     """Stop services by layers, newest first.
 
     Cluster API's managers stay until those who use them are gone: without
@@ -54,8 +38,7 @@ def _services(management: str | None, ha: bool, horizon: bool) -> int:
     from lab import service
 
     layers = collections.defaultdict(list)
-    chosen = registry.chosen(management, only_ha=ha, only_horizon=horizon)
-    for one in chosen:
+    for one in registry.chosen(management, only_ha=ha):
         layers[one.layer].append(one)
     count = 0
     for layer in sorted(layers, reverse=True):

@@ -4,7 +4,6 @@
 
 import argparse
 import pathlib
-import time
 
 from lab import bare_host
 from lab import errors
@@ -14,7 +13,6 @@ from lab import processes
 from lab import registry
 from lab import service
 from lab.cloud import services
-from lab.ha import magnum
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 
 def status() -> int:
     """A table of all services; 0 only when all of them run."""
-    rows = [["SERVICE", "STATE", "PID", "SINCE", "PORT", "LOG"]]
+    rows = [["SERVICE", "STATE", "PID", "PORT", "LOG"]]
     rows += [_row(one) for one in registry.in_use()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -50,11 +48,8 @@ def _row(one: service.Service) -> list[str]:
     ports = ",".join(map(str, one.ports)) or "-"
     if identity is None or not processes.alive(identity):
         state = "down" if identity is None else "died"
-        return [one.name, state, "-", "-", ports, str(one.log)]
-    began = time.localtime(processes.since(identity))
-    since = time.strftime("%H:%M:%S", began)
-    pid = str(identity.pid)
-    return [one.name, "running", pid, since, ports, str(one.log)]
+        return [one.name, state, "-", ports, str(one.log)]
+    return [one.name, "running", str(identity.pid), ports, str(one.log)]
 
 
 def start(name: str) -> None:
@@ -76,9 +71,9 @@ def restart(options: argparse.Namespace) -> None:
     if options.driver is not None:
         one = with_driver(one, options.driver)
     if options.helm is not None:
-        one = _with_helm(one, options.helm)
+        one = services.with_helm(one, helms.given(options.helm))
     if options.bare_host:
-        one = _on_bare_host(one)
+        one = bare_host.around(one)
     one.stop()
     one.start()
     print(f"{one.name} runs again.")
@@ -90,7 +85,6 @@ def with_driver(one: service.Service, driver: str) -> service.Service:
     :param driver: "1.4.0", or the folder of a checkout
     :raises LabError: the folder has no driver
     """
-    _need_driver(one, "--driver")
     if driver == predecessor.VERSION:
         predecessor.install()
         return services.with_predecessor(one)
@@ -102,26 +96,3 @@ def with_driver(one: service.Service, driver: str) -> service.Service:
             f"{predecessor.VERSION}.",
         )
     return services.with_checkout(one, folder)
-
-
-def _with_helm(one: service.Service, program: str) -> service.Service:
-    _need_driver(one, "--helm")
-    return services.with_helm(one, helms.given(program))
-
-
-def _on_bare_host(one: service.Service) -> service.Service:
-    if one.name != "magnum":
-        raise errors.LabError(
-            f"{one.name} does not run on a bare host",
-            hint="Only magnum takes --bare-host.",
-        )
-    return bare_host.around(one)
-
-
-def _need_driver(one: service.Service, option: str) -> None:
-    with_driver = ("magnum", *magnum.CONDUCTORS)
-    if one.name not in with_driver:
-        raise errors.LabError(
-            f"{one.name} has no driver",
-            hint=f"Only these take {option}: {', '.join(with_driver)}.",
-        )

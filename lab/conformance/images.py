@@ -85,16 +85,10 @@ def _images(
 
     :param scratch: a folder for files of images
     """
-    keys = programs.source_of_tests() / "test/images/agnhost/porter"
     yield containers.Image(
         (*names["agnhost"],),
-        {
-            "agnhost": programs.BIN / "agnhost",
-            "localhost.crt": keys / "localhost.crt",
-            "localhost.key": keys / "localhost.key",
-        },
+        {"agnhost": programs.BIN / "agnhost"},
         ("/agnhost",),
-        links={"agnhost-2": "agnhost"},
         arguments=("pause",),
         base=_BASE,
     )

@@ -247,14 +247,6 @@ def _stamp(program: Program) -> tuple[str, str]:
     return f"node-program-{program.path.replace('/', '-')}", value
 
 
-def source_of_tests() -> pathlib.Path:
-    """Return the folder with the source of the conformance tests."""
-    go = golang.ensure()
-    words = [go, "list", "-mod=mod", "-m", "-f", "{{.Dir}}", _KUBERNETES]
-    found = tools.output(words, env=golang.environ(), cwd=_newest())
-    return pathlib.Path(found.strip())
-
-
 def _outdated(wanted: Iterable[Program]) -> list[Program]:
     return [
         each

@@ -21,6 +21,7 @@ from lab import predecessor
 from lab import programs
 from lab import registry
 from lab import stamps
+from lab.cloud import services
 from lab.commands import services as commands
 from lab.commands import up
 from lab.ha import magnum
@@ -161,6 +162,7 @@ class MagnumTest(ChoiceCase):
         program = self.folder / "helm-3.16"
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
-        found = commands._with_helm(registry.get("magnum"), str(program))
+        folder = helms.given(str(program))
+        found = services.with_helm(registry.get("magnum"), folder)
         seen = shutil.which("helm", path=found.env["PATH"])
         self.assertEqual(program, pathlib.Path(str(seen)).resolve())

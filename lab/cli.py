@@ -25,10 +25,6 @@ def parser() -> argparse.ArgumentParser:
 
     _up(add)
     build = add("build", "build programs and packages, and start nothing")
-    build.add_argument(
-        "--nodes", action="store_true", help="build machines, too"
-    )
-    _minors(build)
     _cluster_api(build, "build that Cluster API, too")
     demo = add("demo", "show a cluster from its creation to its deletion")
     demo.add_argument(
@@ -97,7 +93,12 @@ def _up(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         help="let servers be machines that run, with kubelets and pods; needs"
         " root, and stays so until --no-nodes",
     )
-    _minors(up)
+    up.add_argument(
+        "--minors",
+        action=argparse.BooleanOptionalAction,
+        help="with --nodes: let machines have older versions of Kubernetes,"
+        " too, until --no-minors",
+    )
     _cluster_api(up, "run that Cluster API; it stays the one that runs")
 
 
@@ -148,12 +149,3 @@ def _second(command: argparse._ActionsContainer, text: str) -> None:
 
 def _cluster_api(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--cluster-api", choices=cluster_api.NAMES, help=text)
-
-
-def _minors(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--minors",
-        action=argparse.BooleanOptionalAction,
-        help="with --nodes: let machines have older versions of Kubernetes,"
-        " too, until --no-minors",
-    )

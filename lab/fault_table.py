@@ -4,8 +4,7 @@
 
 ``python3 -m lab.fault_table``, after ``tox -e cloud -- faults`` or ``tox -e
 nodes -- faults``, writes new rows into
-``doc/source/evidence/cloud-faults.inc``; the others stay. Arguments are files
-with the rows of other labs.
+``doc/source/evidence/cloud-faults.inc``; the others stay.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import dataclasses
 import json
 import pathlib
 import re
-import sys
 
 from lab import layout
 
@@ -145,8 +143,7 @@ def _row(*cells: str) -> Iterator[str]:
 
 def main() -> None:
     """Write the table."""
-    others = map(pathlib.Path, sys.argv[1:])
-    rows = read(PAGE.read_text(), *others, layout.STATE / ROWS)
+    rows = read(PAGE.read_text(), layout.STATE / ROWS)
     PAGE.write_text(table(rows))
 
 

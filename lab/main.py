@@ -21,7 +21,6 @@ _CHANGING = frozenset(
     {"build", "up", "demo", "start", "stop", "restart", "down", "wipe"}
 )
 _STARTING = frozenset({"up", "demo"})
-_BUILDING = _STARTING | {"build"}
 _STOPPING = frozenset({"down", "wipe"})
 
 
@@ -59,16 +58,14 @@ def _choose(options: argparse.Namespace) -> int:
     held = None
     if options.command in _CHANGING:
         held = lock.take(options.command)
-    if options.command in _BUILDING:
-        programs.choose(minors=getattr(options, "minors", None))
     if options.command == "build":
         # Not the driver: two that install it at once spoil its metadata.
-        bootstrap.prepare(
-            _other(options), with_driver=False, nodes=options.nodes
-        )
+        bootstrap.prepare(_other(options), with_driver=False)
         return 0
-    if options.command == "up" and options.nodes is not None:
-        mode.choose(nodes=options.nodes)
+    if options.command == "up":
+        programs.choose(minors=options.minors)
+        if options.nodes is not None:
+            mode.choose(nodes=options.nodes)
     if options.command in _STARTING:
         bootstrap.prepare(_other(options), nodes=mode.chosen())
     if options.command == "up":

@@ -8,18 +8,21 @@ what the page says.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+import contextlib
 import functools
 import os
 import pathlib
 import re
+import select
+import signal
+import subprocess
 import sys
 import tempfile
 
 from keystoneauth1 import exceptions as ka_exceptions
 
 from lab.documents import commands
-from lab.documents import shell
 from lab.documents import tables
 from lab.documents import waiting
 from magnum_capi_helm.tests.functional import magnum_api
@@ -51,7 +54,7 @@ class Reader:
         """Run the page, and delete what it made."""
         with (
             tempfile.TemporaryDirectory() as folder,
-            shell.opened(_environment(pathlib.Path(folder))) as self._bash,
+            shell(_environment(pathlib.Path(folder))) as self._bash,
         ):
             for part in (self._go_through, self._leave):
                 try:
@@ -109,6 +112,51 @@ class Reader:
     def _note(self, wrong: str) -> None:
         self._say(f"WRONG: {wrong.splitlines()[0][:300]}\n")
         self.wrong.append(wrong)
+
+
+@contextlib.contextmanager
+def shell(
+    env: Mapping[str, str], longest: float = 300
+) -> Iterator[Callable[[str], tuple[int, str]]]:
+    """Start one bash for a whole page in ``$HOME``, and kill it in the end.
+
+    Directories, variables and masks stay. What is yielded runs a command, and
+    returns its exit code and what it printed. It raises TimeoutError after
+    ``longest`` seconds.
+    """
+    home = pathlib.Path(env["HOME"])
+    step, printed = home / ".step", home / ".printed"
+    with subprocess.Popen(
+        ["bash", "--noprofile", "--norc", "-o", "pipefail"],
+        cwd=home,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        lines, codes = child.stdin, child.stdout
+        assert lines and codes
+
+        def run(command: str) -> tuple[int, str]:
+            step.write_text(f"{command}\n")
+            printed.write_text("")
+            lines.write(f". '{step}' </dev/null >>'{printed}' 2>&1; echo $?\n")
+            lines.flush()
+            ended, _, _ = select.select([codes], [], [], longest)
+            text = printed.read_text(errors="replace")
+            if not ended:
+                raise TimeoutError(f"{command}: {text[-2000:]}")
+            code = codes.readline()
+            if not code:
+                raise RuntimeError(f"{command} ended the shell")
+            return int(code), text
+
+        try:
+            yield run
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
 
 
 def columns(text: str) -> list[str]:

@@ -8,7 +8,6 @@ of one run are left out of them, and the log's own lines.
 from __future__ import annotations
 
 import re
-import shutil
 import textwrap
 
 from magnum_capi_helm.tests.functional import programs
@@ -40,12 +39,10 @@ def shown(record: str) -> str:
 
 
 def main() -> None:
-    """Copy each record and picture."""
+    """Copy each record."""
     records.PAGES.mkdir(exist_ok=True)
     for each in sorted(records.DIRECTORY.glob("*.txt")):
         (records.PAGES / each.name).write_text(shown(each.read_text()))
-    for each in records.DIRECTORY.glob("*.png"):
-        shutil.copy(each, records.PAGES)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from oslotest import base
 
 from lab.documents import commands
 from lab.documents import reader
-from lab.documents import shell
 from lab.documents import tables
 from lab.documents import waiting
 
@@ -185,7 +184,7 @@ class WaitingTest(base.BaseTestCase):
 class ShellTest(base.BaseTestCase):
     def test_a_shell_tells_exit_codes_and_all_that_is_printed(self) -> None:
         home = self.useFixture(fixtures.TempDir()).path
-        with shell.opened({"HOME": home, "PATH": "/usr/bin:/bin"}) as run:
+        with reader.shell({"HOME": home, "PATH": "/usr/bin:/bin"}) as run:
             run("mkdir ~/there && cd there && export NAME=shop")
             for command, wanted in {
                 "echo $PWD $NAME": (0, f"{home}/there shop\n"),

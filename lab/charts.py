@@ -4,7 +4,6 @@
 
 import shutil
 
-from lab import errors
 from lab import layout
 from lab import service
 from lab import stamps
@@ -38,11 +37,6 @@ def package() -> None:
     Whoever keeps a local copy of the packaged chart would go on with the old
     one: the driver's chart store is emptied.
     """
-    if not (SOURCE / "Chart.yaml").exists():
-        raise errors.LabError(
-            f"the chart is missing: {SOURCE}",
-            hint="It is part of the repository: is the checkout complete?",
-        )
     layout.CHARTS.mkdir(parents=True, exist_ok=True)
     helm = layout.BIN / "helm"
     for version in _VERSIONS:

@@ -48,13 +48,8 @@ def _packages() -> str:
 def _driver() -> str:
     names = (*_DRIVER_INPUTS, "requirements.txt")
     files = [layout.CHECKOUT / name for name in names]
-    return stamps.fingerprint(
-        _packages(), str(layout.CHECKOUT), files=filter(_exists, files)
-    )
-
-
-def _exists(path: pathlib.Path) -> bool:
-    return path.exists()
+    files = [path for path in files if path.exists()]
+    return stamps.fingerprint(_packages(), str(layout.CHECKOUT), files=files)
 
 
 def packages_ready() -> bool:

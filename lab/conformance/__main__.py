@@ -40,16 +40,12 @@ def main() -> int:
     try:
         if parser.parse_args().command == "run":
             return run()
-        system.build(_say)
-        images.build(_say)
+        system.build(print)
+        images.build(print)
     except errors.LabError as error:
         print(errors.render("conformance", error), file=sys.stderr)
         return 1
     return 0
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
 
 
 def run() -> int:

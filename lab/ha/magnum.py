@@ -69,11 +69,8 @@ def _stamp() -> str:
 
 
 def _tables() -> str:
-    return stamps.fingerprint(files=filter(_exists, [magnums.packages()]))
-
-
-def _exists(path: pathlib.Path) -> bool:
-    return path.exists()
+    packages = magnums.packages()
+    return stamps.fingerprint(files=[packages] * packages.exists())
 
 
 def make_tables() -> None:

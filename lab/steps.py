@@ -34,7 +34,7 @@ class Step:
     needs: frozenset[str] = frozenset()
 
 
-def step(name: str, action: Callable[[], object], *needs: str) -> Step:
+def step(name: str, action: Callable[[], None], *needs: str) -> Step:
     """Return a step that does not say how far it is."""
     return Step(name, lambda say: action(), frozenset(needs))
 

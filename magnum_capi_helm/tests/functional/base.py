@@ -42,11 +42,11 @@ _HEALTH = 100
 SLOWER = float(os.environ.get("LAB_SLOWER") or 3)
 #: Options of Magnum that a test wants otherwise.
 OVERRIDE = programs.LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
-#: What is gone is that, too.
 #: An annotation of an addon; the lab lets the addon fail with its value.
 ADDON_FAULT = "lab.example.org/fail"
 #: An annotation of a Machine, which Cluster API reads.
 _EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
+#: What is gone is that, too.
 _GOING = {"status": "DELETE_IN_PROGRESS"}
 
 
@@ -90,16 +90,6 @@ class LabCase(base.BaseTestCase):
         self.namespace = f"magnum-{project}"
 
     # Configuring
-
-    def second_management(self) -> client.Client:
-        """A management cluster beside ``self.plane``, until the test ends.
-
-        Its kubeconfig is ``kubeconfig-b`` below ``LAB``, and its services are
-        called as the first one's with ``-b`` at the end.
-        """
-        programs.lab("up", "--management", "b")
-        self.addCleanup(programs.lab, "down", "--management", "b")
-        return management(programs.LAB / "kubeconfig-b")
 
     def configure(self, **options: str) -> None:
         """Restart Magnum with other options in [capi_helm]."""

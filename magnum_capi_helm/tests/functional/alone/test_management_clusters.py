@@ -8,18 +8,21 @@ It serves v1beta2 of Cluster API alone, as Cluster API 1.16 will.
 from __future__ import annotations
 
 import json
+import pathlib
+import re
 from typing import Any
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.tests.functional import base
-from magnum_capi_helm.tests.functional import planted
 from magnum_capi_helm.tests.functional import programs
 
 _GROUPS = tuple(
     each.group
     for each in (kinds.CLUSTER, kinds.CONTROL_PLANE, kinds.CONFIG_TEMPLATE)
 )
+_ADMIN = programs.LAB / "kubeconfig-b"
 _SILENT = "the management cluster b does not answer"
 
 
@@ -28,7 +31,9 @@ class ManagementClustersTest(base.LabCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.other = self.second_management()
+        programs.lab("up", "--management", "b")
+        self.addCleanup(programs.lab, "down", "--management", "b")
+        self.other = base.management(_ADMIN)
         self._serve("v1beta1", False)
         self.addCleanup(self._serve, "v1beta1", True)
         kubeconfigs = {"a": "driver-kubeconfig", "b": "driver-kubeconfig-b"}
@@ -51,7 +56,7 @@ class ManagementClustersTest(base.LabCase):
 
     def _serve(self, version: str, served: bool) -> None:
         """Whether b serves a version of Cluster API's kinds."""
-        text = planted.kubectl("get", "crd", "--output=json")
+        text = programs.kubectl(_ADMIN, "get", "crd", "--output=json")
         for crd in json.loads(text)["items"]:
             if crd["spec"]["group"] not in _GROUPS:
                 continue
@@ -62,7 +67,7 @@ class ManagementClustersTest(base.LabCase):
                 patch = [{"op": "replace", "path": path, "value": served}]
                 name = f"crd/{crd['metadata']['name']}"
                 words = ("--type=json", f"--patch={json.dumps(patch)}")
-                planted.kubectl("patch", name, *words)
+                programs.kubectl(_ADMIN, "patch", name, *words)
 
     def template_of(self, name: str) -> str:
         """A new template that names a management cluster."""
@@ -94,6 +99,7 @@ class ManagementClustersTest(base.LabCase):
             ],
         )
         self._nowhere()
+        self._untrusted()
         self.assertEqual("", self._not_ok())
 
         begun = self.cluster(on_b)
@@ -122,6 +128,20 @@ class ManagementClustersTest(base.LabCase):
             "label capi_management_cluster: give a or b. It is 'c'",
             failed["status_reason"],
         )
+
+    def _untrusted(self) -> None:
+        """The address of b is nothing without its authority."""
+        a, b = (
+            (programs.LAB / each).read_text()
+            for each in ("kubeconfig", "kubeconfig-b")
+        )
+        [ours], [theirs] = (re.findall(r"server: (\S+)", x) for x in (a, b))
+        [path] = self.create_tempfiles([("mixed", a.replace(ours, theirs))])
+        plane = base.management(pathlib.Path(path))
+        error = self.assertRaises(
+            responses.UntrustedError, plane.get, kinds.NAMESPACE, "", "default"
+        )
+        self.assertIn("is not trusted, and nothing was sent", str(error))
 
     def _the_others_work(self, template: str, here: str) -> None:
         """Creating, resizing and polling on a, while b is away."""

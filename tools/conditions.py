@@ -5,13 +5,12 @@
 ``python3 -m tools.conditions`` writes the list to :data:`LIST`. ``go``
 downloads the sources.
 
-A new release is a new version in :data:`RELEASES`. Keys of the file that
-:func:`read_sources` does not make were written by hand, and are kept.
+A new release is a new version in :data:`RELEASES`. Keys of the file from
+``by_hand`` on were written by hand, and are kept.
 
-Cluster API declares a type in a block of constants, and its reasons below it.
-The comment above the block names the kind. CAPO names no kind: its controllers
-set a type on an object, and the name of the variable is the kind. A type that
-sums up other types has their reasons, too; the list leaves these out.
+Cluster API declares a type in a block of constants; the comment above the
+block names the kind. CAPO names no kind: its controllers set a type on an
+object, and the name of the variable is the kind.
 """
 
 from __future__ import annotations
@@ -75,26 +74,14 @@ _CONSTANT = re.compile(r"\t(\w+)(?: ([\w.]+))? += (\"[^\"]*\"|[\w.]+)$")
 _KIND = re.compile(rf"\b({'|'.join((*_KINDS, *_UNUSED))})(?:s|'s)?\b")
 _SET_ON = re.compile(r"is set on (machine\w*?)s\b", re.IGNORECASE)
 _OF_MACHINE = re.compile(r"Machine[A-Z]")
-_REASONS_ONLY = re.compile(r"for the (\w+) condition set by")
-_NAME = r"([\w.]+|\"\w+\")"
-#: Object, type and reason of a call; up to CAPO 0.14, and later.
-CALLS = (
-    re.compile(rf"Mark(?:True|False|Unknown)\((\w+), {_NAME}(?:, {_NAME})?"),
-    re.compile(
-        rf"onditions\.Set\((\w+), metav1\.Condition\{{\s*Type: +{_NAME},"
-        rf"\s*Status:.*\s*Reason: +{_NAME}"
-    ),
+#: Object and type of a call; up to CAPO 0.14, and later.
+_CALL = re.compile(
+    r"(?:Mark(?:True|False|Unknown)\((\w+), "
+    r"|onditions\.Set\((\w+), metav1\.Condition\{\s*Type: +)"
+    r"([\w.]+|\"\w+\")"
 )
 _SUMMARY = re.compile(r"SetSummary\((\w+)")
 _NEGATIVE = re.compile(r"negativePolarityConditions := [^(]*\(([^)]*)\)")
-#: Writes each list in one line.
-_Dumper: Any = type("_Dumper", (yaml.SafeDumper,), {})
-_Dumper.add_representer(
-    list,
-    lambda dumper, each: dumper.represent_sequence(
-        "tag:yaml.org,2002:seq", each, flow_style=True
-    ),
-)
 
 
 class Constant(NamedTuple):
@@ -110,7 +97,6 @@ class Constant(NamedTuple):
     value: str
     about: str
     comment: str
-    block: int
 
     @property
     def is_type(self) -> bool:
@@ -122,12 +108,11 @@ class Constant(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A type of a kind; with ``reason``, one of its reasons."""
+    """A type of a kind."""
 
     kind: str
     type: str
     set: str
-    reason: str = ""
 
 
 def source(module: str, version: str) -> pathlib.Path:
@@ -147,7 +132,6 @@ def source(module: str, version: str) -> pathlib.Path:
 
 def constants(folder: pathlib.Path) -> Iterator[Constant]:
     """Yield the constants of a package."""
-    block = 0
     for path in sorted(folder.glob("*.go")):
         about, inside = "", False
         comment: list[str] = []
@@ -158,20 +142,16 @@ def constants(folder: pathlib.Path) -> Iterator[Constant]:
                 continue
             if line.startswith("const ("):
                 about, inside = text or about, True
-                block += 1
             elif inside and (match := _CONSTANT.match(line)):
-                name, declared, value = match.groups("")
-                yield Constant(name, declared, value, about, text, block)
+                yield Constant(*match.groups(""), about, text)
             if line:
                 inside, comment = inside and line != ")", []
 
 
-def _resolved(value: str, own: Mapping[str, str], core: object = None) -> str:
-    """Return the text of a constant; a name with a dot is of the core."""
-    tables = {True: core or own, False: own}
+def _resolved(value: str, own: Mapping[str, str]) -> str:
+    """Return the text of a constant."""
     while value and not value.startswith('"'):
-        table: Any = tables["." in value]
-        value = table.get(value.rpartition(".")[2], "")
+        value = own.get(value.rpartition(".")[2], "")
     return value.strip('"')
 
 
@@ -192,38 +172,19 @@ def _kinds(constant: Constant, text: str, which: str) -> tuple[str, ...]:
 
 
 def declared(folder: pathlib.Path, core: Mapping[str, str]) -> Iterator[Found]:
-    """Yield the types and reasons that a package declares.
-
-    Reasons belong to all types that come directly before them.
+    """Yield the types that a package declares.
 
     :param core: constants to which the package refers, by name
     """
     listed = list(constants(folder))
-    own = {each.name: each.value for each in listed}
-    block, last = 0, ""
-    types: list[Found] = []
+    own = {**core, **{each.name: each.value for each in listed}}
     for each in listed:
-        text = _resolved(each.value, own, core)
-        infix = re.search("V1Beta[12]", each.name)
-        which = infix[0].lower() if infix else folder.name
-        if each.block != block:
-            block, types = each.block, []
-            if match := _REASONS_ONLY.search(each.about):
-                types = [Found("Machine", match[1], which)]
         if each.is_type:
-            types = types if last == "type" else []
-            types += [
-                Found(kind, text, which) for kind in _kinds(each, text, which)
-            ]
-            yield from types
-        elif each.name.endswith("Reason"):
-            about = types
-            if not types:
-                shared = text.removeprefix("Not")
-                kinds = _SHARED.get((which, shared), ())
-                about = [Found(kind, shared, which) for kind in kinds]
-            yield from (found._replace(reason=text) for found in about)
-        last = "type" if each.is_type else "reason"
+            text = _resolved(each.value, own)
+            infix = re.search("V1Beta[12]", each.name)
+            which = infix[0].lower() if infix else folder.name
+            for kind in _kinds(each, text, which):
+                yield Found(kind, text, which)
 
 
 def of_core(version: str) -> set[Found]:
@@ -247,27 +208,19 @@ def of_capo(version: str) -> set[Found]:
     """Return what the controllers of a version of CAPO set."""
     top = source(CAPO, version)
     folders = [top / each for each in _CAPO_FOLDERS if (top / each).is_dir()]
-    which = folders[-1].name
     own = {"ReadyCondition": '"Ready"'}
     for folder in folders:
         own |= {each.name: each.value for each in constants(folder)}
-    listed = [each for folder in folders for each in declared(folder, own)]
     found = set()
     for path in sorted((top / "controllers").glob("*_controller.go")):
         text = path.read_text()
-        calls: list[tuple[str, ...]] = [
-            *((name, '"Ready"', "") for name in _SUMMARY.findall(text)),
-            *(match.groups("") for e in CALLS for match in e.finditer(text)),
-        ]
-        for name, condition, reason in calls:
+        calls = [(name, '"Ready"') for name in _SUMMARY.findall(text)]
+        calls += [(e[1] or e[2], e[3]) for e in _CALL.finditer(text)]
+        for name, condition in calls:
             # As openStackServer, openstackCluster or pool.
             kind = name[9:] if name != "pool" else "FloatingIPPool"
-            one = Found(f"OpenStack{kind}", _resolved(condition, own), which)
-            reasons = {"", _resolved(reason, own)}
-            if reason and reasons == {""}:
-                # A variable: any reason that is declared for the type.
-                reasons = {e.reason for e in listed if e.type == one.type}
-            found |= {one._replace(reason=each) for each in reasons}
+            each = _resolved(condition, own)
+            found.add(Found(f"OpenStack{kind}", each, folders[-1].name))
     return found
 
 
@@ -288,19 +241,18 @@ def component(releases: Mapping[str, set[Found]]) -> dict[str, Any]:
     :param releases: by minor version, the oldest first
     """
     kinds: dict[str, Any] = {}
-    everything = set().union(*releases.values())
-    for kind, name in sorted({(each.kind, each.type) for each in everything}):
-        mine = [e for e in everything if (e.kind, e.type) == (kind, name)]
+    for kind, name, _ in sorted(set().union(*releases.values())):
         minors = [
-            minor
-            for minor, each in releases.items()
-            if not each.isdisjoint(mine)
+            (minor, each.set)
+            for minor, found in releases.items()
+            for each in found
+            if (each.kind, each.type) == (kind, name)
         ]
-        sets = sorted({each.set for each in mine})
+        (first, _), (last, _) = minors[0], minors[-1]
+        sets = {each for _, each in minors}
         kinds.setdefault(kind, {})[name] = {
-            "releases": " to ".join(dict.fromkeys((minors[0], minors[-1]))),
-            "set": sets[0] if len(sets) == 1 else "both",
-            "reasons": sorted({each.reason for each in mine} - {""}),
+            "releases": " to ".join(dict.fromkeys((first, last))),
+            "set": sets.pop() if len(sets) == 1 else "both",
         }
     return kinds
 
@@ -321,10 +273,11 @@ def read_sources() -> dict[str, Any]:
 def main() -> None:
     """Write the list."""
     text = LIST.read_text()
-    new = {**yaml.safe_load(text), **read_sources()}
-    head = [line for line in text.splitlines() if line.startswith("#")]
-    dump = yaml.dump(new, Dumper=_Dumper, sort_keys=False, width=79)
-    LIST.write_text("\n".join([*head, "", dump]))
+    dump = yaml.safe_dump(
+        read_sources(), default_flow_style=None, sort_keys=False, width=79
+    )
+    start, end = text.index("sources:"), text.index("by_hand:")
+    LIST.write_text(f"{text[:start]}{dump}{text[end:]}")
 
 
 if __name__ == "__main__":

@@ -4,16 +4,17 @@
 
 ``magnum-chart-versions``: the versions that each chart was tested with;
 ``magnum-chart-traps``: peculiarities of some charts; ``magnum-compatibility``:
-the newest run of each environment; ``magnum-conversion``: fields of Cluster
-API's v1beta1 in v1beta2; ``magnum-metrics``: metrics of the command
-(``cloud``) or of conductors (``process``); ``magnum-reasons``: messages of
-OpenStack that the driver explains; ``magnum-states``: states of a cluster in a
-poll.
+the newest run of each environment; ``magnum-conditions``: what the driver says
+of each type of condition; ``magnum-conversion``: fields of Cluster API's
+v1beta1 in v1beta2; ``magnum-metrics``: metrics of the command (``cloud``) or
+of conductors (``process``); ``magnum-reasons``: messages of OpenStack that the
+driver explains; ``magnum-states``: states of a cluster in a poll.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+import itertools
 import pathlib
 import re
 import sys
@@ -28,6 +29,7 @@ from magnum_capi_helm.chart import conversion
 from magnum_capi_helm.lifecycle import decision
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import messages
+from magnum_capi_helm.tests.unit.status import condition_types
 
 # The checkout: these modules are no part of the driver.
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
@@ -107,6 +109,58 @@ def _run(line: dict[str, Any]) -> tuple[str, ...]:
         *(str(line.get(each, 0)) for each in ("passed", "failed", "skipped")),
         f"{markup.literal(line['environment'])}, {line['date']}",
     )
+
+
+def _conditions(_: environment.BuildEnvironment) -> Iterator[str]:
+    """Yield a row for each type of condition, and for each phase of an addon.
+
+    The condition is set to its bad status on the objects of a cluster; the row
+    has the most prominent text with its message.
+    """
+    types = sorted(condition_types.types())
+    releases = _releases()
+    rows = [
+        (kind, name, ", ".join(releases[kind, name]), _said(list(each)))
+        for (kind, name), each in itertools.groupby(types, lambda e: e[:2])
+    ]
+    left_out = {each.name for each in types if each.left_out}
+    yield f"Types of condition: {len(rows)}. The driver reads"
+    yield f"{len(rows) - len(left_out)} of them. MESSAGE is the condition's."
+    yield ""
+    for phase in condition_types.file()["addons"]["phases"]:
+        said = markup.literal(f"addon NAME: {phase}")
+        if phase == "Deployed":
+            said = "nothing"
+        cells = (f"phase {phase}", "all", said)
+        rows.append(("HelmRelease, Manifests", *cells))
+    header = ("Kind", "Type", "Releases", "The driver says")
+    yield from markup.table(header, (18, 20, 14, 48), rows)
+
+
+def _releases() -> dict[tuple[str, str], list[str]]:
+    """Return the releases that have a type, by its kind and name."""
+    found: dict[tuple[str, str], list[str]] = {}
+    file: Any = condition_types.file()
+    for part in (file, file["by_hand"]):
+        for kinds in part["components"].values():
+            for kind, named in kinds.items():
+                for name, known in named.items():
+                    found.setdefault((kind, name), []).append(
+                        known["releases"]
+                    )
+    return found
+
+
+def _said(sets: list[condition_types.Type]) -> str:
+    """Return what the driver says of a type; the sets differ only in time."""
+    if reason := sets[0].left_out:
+        return f"nothing: {reason}"
+    for each in reversed(sets):
+        if said := condition_types.first_text(each):
+            return markup.literal(
+                said.replace(condition_types.MESSAGE, "MESSAGE")
+            )
+    return condition_types.WITHOUT_MESSAGE[sets[0].name]
 
 
 #: The configuration of kubeadm, which two kinds have.
@@ -194,6 +248,7 @@ def setup(app: application.Sphinx) -> dict[str, bool]:
             "magnum-chart-versions": _chart_versions,
             "magnum-chart-traps": _chart_traps,
             "magnum-compatibility": _compatibility,
+            "magnum-conditions": _conditions,
             "magnum-conversion": _conversion,
             "magnum-metrics": _metrics,
             "magnum-reasons": _reasons,

@@ -4,23 +4,18 @@
 
 ``python3 -m tools.compatibility run ENVIRONMENT...`` runs environments of
 ``tox.ini`` and adds a line for each to :data:`RECORD`; the page of the
-documentation is made of the newest line of each. ``list`` says which
-environments there are.
+documentation is made of the newest line of each.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-import configparser
 import datetime
-import itertools
 import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from typing import Any
 
 from lab import cluster_api
@@ -40,8 +35,6 @@ PACKAGES = (
     "pykube-ng",
     "pyhelm3",
 )
-#: Programs and services whose version is recorded.
-BESIDE = ("helm", "cluster_api")
 #: Its tests speak to a Magnum that has an environment of its own.
 _CONDUCTORS = "compat-conductors"
 _COUNT = re.compile(r"^ - (Passed|Skipped|Failed): (\d+)$", flags=re.MULTILINE)
@@ -55,8 +48,6 @@ for name in sys.argv[1:]:
         pass
 print(json.dumps({"python": platform.python_version(), "packages": found}))
 """
-_SECTION = "testenv:"
-_CHOICE = re.compile(r"\{([^{}]*)\}")
 
 
 class NoCounts(Exception):
@@ -84,7 +75,7 @@ def newest(record: str) -> list[dict[str, Any]]:
     last: dict[tuple[str, ...], dict[str, Any]] = {}
     for each in filter(None, record.splitlines()):
         run = json.loads(each)
-        beside = [run.get(name, "") for name in BESIDE]
+        beside = [run.get(name, "") for name in ("helm", "cluster_api")]
         beside.append(run["packages"].get("magnum", ""))
         last[(run["environment"], *beside)] = run
     return [last[key] for key in sorted(last)]
@@ -97,15 +88,14 @@ def run(environment: str) -> dict[str, Any]:
 
     :raises NoCounts: no test ran, or the environment can't be made
     """
-    with tempfile.TemporaryFile("w+") as sink:
-        subprocess.run(
-            [sys.executable, "-m", "tox", "-e", environment],
-            cwd=archives.CHECKOUT,
-            stdout=sink,
-            stderr=subprocess.STDOUT,
-        )
-        sink.seek(0)
-        counted = counts(sink.read())
+    done = subprocess.run(
+        [sys.executable, "-m", "tox", "-e", environment],
+        cwd=archives.CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    counted = counts(done.stdout)
     today = datetime.datetime.now(datetime.timezone.utc).date()
     return {
         "date": str(today),
@@ -139,44 +129,12 @@ def _said(*command: str) -> str:
     return done.stdout.strip()
 
 
-def expand(name: str) -> Iterator[str]:
-    """Yield every name that a generative name stands for.
-
-    ``a{1,2}{,-x}`` is ``a1``, ``a1-x``, ``a2`` and ``a2-x``.
-    """
-    parts = _CHOICE.split(name)
-    # Odd parts stood in braces.
-    choices = [
-        part.split(",") if number % 2 else [part]
-        for number, part in enumerate(parts)
-    ]
-    for chosen in itertools.product(*choices):
-        yield "".join(chosen)
-
-
-def environments() -> list[str]:
-    """Return the environments whose results are recorded, as in tox.ini."""
-    parser = configparser.RawConfigParser()
-    parser.read(archives.CHECKOUT / "tox.ini")
-    return [
-        name
-        for section in parser.sections()
-        for name in expand(section.removeprefix(_SECTION))
-        if name.startswith("compat-")
-    ]
-
-
 def main(words: list[str]) -> int:
     """Run the command; return 1 if a test failed or none ran."""
     parser = argparse.ArgumentParser(prog="python3 -m tools.compatibility")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="the environments that there are")
-    runs = commands.add_parser("run", help="run some, and record them")
-    runs.add_argument("environments", nargs="+", choices=environments())
+    parser.add_argument("command", choices=["run"])
+    parser.add_argument("environments", nargs="+")
     asked = parser.parse_args(words)
-    if asked.command == "list":
-        print("\n".join(environments()))
-        return 0
     failed = False
     for environment in asked.environments:
         try:

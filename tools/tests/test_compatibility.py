@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is kept of runs, and the environments that are run."""
+"""The records of runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import re
 import unittest
 
-from tools import archives
 from tools import compatibility
 
 _OUTPUT = """
@@ -70,42 +69,3 @@ class RecordTest(unittest.TestCase):
             [1, 3, 2, 4, 7, 6],
             [each["passed"] for each in compatibility.newest(record)],
         )
-
-    def test_what_is_recorded_is_of_environments_that_there_are(self) -> None:
-        known = compatibility.environments()
-        lines = compatibility.newest(compatibility.RECORD.read_text())
-        self.assertGreater(len(lines), 0)
-        for each in lines:
-            self.assertIn(each["environment"], known)
-            self.assertRegex(each["date"], r"^20\d\d-\d\d-\d\d$")
-            self.assertGreater(each["passed"], 0)
-
-
-class EnvironmentsTest(unittest.TestCase):
-    def test_a_generative_name_is_all_that_it_stands_for(self) -> None:
-        for name, expected in (
-            ("a{1,2}{,-x}", ["a1", "a1-x", "a2", "a2-x"]),
-            ("pep8", ["pep8"]),
-        ):
-            self.assertEqual(expected, list(compatibility.expand(name)))
-
-    def test_each_supported_magnum_meets_each_python(self) -> None:
-        pairs = {
-            tuple(name.removeprefix("compat-magnum").split("-"))
-            for name in compatibility.environments()
-            if name.startswith("compat-magnum")
-        }
-        pythons = {python for _, *last in pairs for python in last}
-        self.assertLessEqual({"20", "23"}, {magnum for magnum, *_ in pairs})
-        self.assertEqual(
-            {(magnum, each) for magnum, *_ in pairs for each in pythons},
-            {pair for pair in pairs if len(pair) == 2},
-        )
-
-    def test_the_pythons_are_those_of_the_classifiers(self) -> None:
-        text = (archives.CHECKOUT / "setup.cfg").read_text()
-        promised = re.findall(r"Python :: 3\.(\d+)$", text, re.MULTILINE)
-        tried = {
-            name.partition("-py3")[2] for name in compatibility.environments()
-        }
-        self.assertEqual(set(promised), tried - {""})

@@ -19,7 +19,6 @@ from lab import magnums
 from magnum_capi_helm.cli import check_host
 from magnum_capi_helm.model import versions
 from tools import archives
-from tools import compatibility
 from tools import conditions
 
 _README = "README.rst"
@@ -27,6 +26,7 @@ _RECORD = "doc/source/reference/compatibility.jsonl"
 _CONDITIONS = "magnum_capi_helm/tests/data/condition-types.yaml"
 _VERSIONS = "magnum_capi_helm/tests/unit/status/documents.py"
 _PLANE = archives.CHECKOUT / "lab" / "plane"
+_ENVIRONMENTS = re.compile(r"compat-magnum\{(.*?)\}\{(.*?)\}\]")
 _MODULE = re.compile(r"^\tsigs\.k8s\.io/([\w-]+) v([\d.]+)", re.MULTILINE)
 #: File -> the helm that it installs; the last one counts.
 _INSTALLED_HELMS = (
@@ -37,10 +37,18 @@ _INSTALLED_HELMS = (
 )
 
 
+def _text(file: str) -> str:
+    return (archives.CHECKOUT / file).read_text()
+
+
 def _magnums() -> Iterator[tuple[str, str]]:
-    """Yield files, and texts that they must have, for each Magnum."""
-    environments = " ".join([*compatibility.environments(), ""])
-    found = re.findall(r"compat-magnum(\d+) ", environments)
+    """Yield files, and what they must have of each Magnum and Python."""
+    [(listed, pythons)] = _ENVIRONMENTS.findall(_text("tox.ini"))
+    for each in re.findall(r"-py3(\d+)", pythons):
+        yield "setup.cfg", f"Python :: 3.{each}\n"
+    for each in re.findall(r"Python :: 3\.(\d+)", _text("setup.cfg")):
+        yield "tox.ini", f"-py3{each}"
+    found = listed.split(",")
     for each in found:
         yield "zuul.d/jobs.yaml", f"magnum-capi-helm-compat-magnum{each}\n"
         yield "zuul.d/project.yaml", f"magnum-capi-helm-compat-magnum{each}\n"
@@ -77,7 +85,7 @@ def _modules() -> Iterator[tuple[str, str]]:
 def _helms() -> Iterator[tuple[str, str]]:
     """Yield the same for helm."""
     tested = set()
-    for line in (archives.CHECKOUT / _RECORD).read_text().splitlines():
+    for line in _text(_RECORD).splitlines():
         run = json.loads(line)
         if run["environment"] == "compat-helm" and not run["failed"]:
             major, minor, *_ = run["helm"].removeprefix("v").split(".")
@@ -111,15 +119,14 @@ class SupportedVersionsTest(base.BaseTestCase):
             f"{file}: {text.strip()} is missing"
             for rows in (_magnums(), _modules(), _helms(), _oldest_helm())
             for file, text in rows
-            if text not in (archives.CHECKOUT / file).read_text()
+            if text not in _text(file)
         }
         self.assertEqual(set(), faults)
 
     def test_each_helm_that_is_installed_is_new_enough(self) -> None:
         old = []
         for file, pattern in _INSTALLED_HELMS:
-            text = (archives.CHECKOUT / file).read_text()
-            newest = re.findall(pattern, text)[-1]
+            newest = re.findall(pattern, _text(file))[-1]
             number = versions.number(newest)
             if number is None or number < check_host.OLDEST_HELM:
                 old.append(f"{file}: helm {newest}")

@@ -22,35 +22,24 @@ from typing import Any
 
 import yaml
 
-#: Field -> option of the openstack command.
-OPTIONS = {
-    "image_id": "--image",
-    "external_network_id": "--external-network",
-    "fixed_network": "--fixed-network",
-    "fixed_subnet": "--fixed-subnet",
-    "flavor_id": "--flavor",
-    "master_flavor_id": "--master-flavor",
-    "keypair_id": "--keypair",
-    "network_driver": "--network-driver",
-    "volume_driver": "--volume-driver",
-    "dns_nameserver": "--dns-nameserver",
-    "docker_volume_size": "--docker-volume-size",
-    "http_proxy": "--http-proxy",
-    "https_proxy": "--https-proxy",
-    "no_proxy": "--no-proxy",
-    "insecure_registry": "--insecure-registry",
-}
-#: Field -> option when it is true, option when it is false.
-SWITCHES = {
-    "master_lb_enabled": ("--master-lb-enabled", ""),
-    "floating_ip_enabled": (
-        "--floating-ip-enabled",
-        "--floating-ip-disabled",
-    ),
+#: ``image_id`` is the option ``--image``, ``no_proxy`` is ``--no-proxy``.
+_FIELDS = (
+    *("image_id", "external_network_id", "fixed_network", "fixed_subnet"),
+    *("flavor_id", "master_flavor_id", "keypair_id", "network_driver"),
+    *("volume_driver", "dns_nameserver", "docker_volume_size", "http_proxy"),
+    *("https_proxy", "no_proxy", "insecure_registry"),
+)
+#: Field -> its options, by its value.
+_SWITCHES = {
+    "master_lb_enabled": {"true": ["--master-lb-enabled"], "false": []},
+    "floating_ip_enabled": {
+        "true": ["--floating-ip-enabled"],
+        "false": ["--floating-ip-disabled"],
+    },
 }
 #: In the file for other readers.
 _NO_TEMPLATE = {"cluster", "nodegroups"}
-_KNOWN = {"name", "labels", *OPTIONS, *SWITCHES}
+_KNOWN = {"name", "labels", *_FIELDS, *_SWITCHES}
 _LABEL = re.compile(r"[^=\s,;]+")
 
 
@@ -64,48 +53,32 @@ def command(fields: Mapping[str, Any], *, public: bool) -> list[str]:
     :param fields: of a file
     :raises WrongInput: a field is unknown, or has no such value
     """
-    given = {k: v for k, v in fields.items() if k not in _NO_TEMPLATE}
-    unknown = sorted(set(given) - _KNOWN)
-    if unknown:
+    if unknown := sorted(set(fields) - _NO_TEMPLATE - _KNOWN):
         raise WrongInput(
             f"there is no field {unknown[0]}: give {', '.join(sorted(_KNOWN))}"
         )
     for name in ("name", "image_id"):
-        if not given.get(name):
+        if not fields.get(name):
             raise WrongInput(f"{name} is missing: a template needs one")
     found = ["openstack", "coe", "cluster", "template", "create"]
-    found += [str(given["name"]), "--coe", "kubernetes"]
-    for name, option in OPTIONS.items():
-        if given.get(name) is not None:
-            found += [option, _text(name, given[name])]
-    for name, options in SWITCHES.items():
-        if given.get(name) is not None:
-            found += filter(None, [options[not _truth(name, given[name])]])
-    found += _labels(given.get("labels") or {})
+    found += [str(fields["name"]), "--coe=kubernetes"]
+    for name in _FIELDS:
+        if fields.get(name) is not None:
+            option = name.removesuffix("_id").replace("_", "-")
+            found.append(f"--{option}={fields[name]}")
+    for name, options in _SWITCHES.items():
+        value = str(fields.get(name, "false")).lower()
+        if value not in options:
+            raise WrongInput(f"{name} is {value!r}: give true or false")
+        found += options[value] if name in fields else []
+    found += _labels(fields.get("labels") or {})
     return [*found, "--public"] if public else found
-
-
-def _text(name: str, value: Any) -> str:
-    """Return a value that can't be mistaken for an option."""
-    text = str(value)
-    if not isinstance(value, str | int) or text.startswith("-"):
-        raise WrongInput(f"{name} is {value!r}: give a name, ID or number")
-    return text
-
-
-def _truth(name: str, value: Any) -> bool:
-    known = {"true": True, "false": False}
-    text = str(value).lower()
-    if text not in known:
-        raise WrongInput(f"{name} is {value!r}: give true or false")
-    return known[text]
 
 
 def _labels(labels: Any) -> list[str]:
     """Return one option for each label: the client splits one at commas."""
     if not isinstance(labels, dict):
         raise WrongInput(f"labels is {labels!r}: give names and values")
-    found = []
     for name, value in labels.items():
         if not _LABEL.fullmatch(str(name)):
             raise WrongInput(
@@ -117,8 +90,7 @@ def _labels(labels: Any) -> list[str]:
                 f"label {name} is the only one, and the client would split "
                 "its value at the commas: give a second label"
             )
-        found += ["--labels", f"{name}={value}"]
-    return found
+    return [f"--labels={name}={value}" for name, value in labels.items()]
 
 
 def read(path: str, changes: Sequence[str]) -> dict[str, Any]:
@@ -128,8 +100,8 @@ def read(path: str, changes: Sequence[str]) -> dict[str, Any]:
     :raises WrongInput: it can't be read, or a label has no value
     """
     try:
-        fields = yaml.safe_load(pathlib.Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        fields = yaml.safe_load(pathlib.Path(path).read_bytes())
+    except (OSError, yaml.YAMLError) as error:
         raise WrongInput(f"{path} can't be read: {error}") from error
     if not isinstance(fields, dict):
         raise WrongInput(f"{path}: give the fields of a cluster template")

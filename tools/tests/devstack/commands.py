@@ -52,12 +52,12 @@ IMAGE = [
     "magnum_driver=k8s_capi_helm_v1",
 ]
 TEMPLATE = [
-    "openstack coe cluster template create k8s-small --coe kubernetes "
-    "--image capi-v1.34.2 --external-network public --flavor m1.medium "
-    "--master-flavor m1.medium --network-driver calico --master-lb-enabled "
-    "--floating-ip-enabled --labels monitoring_enabled=false --labels "
-    "nvidia_gpu_operator_enabled=false --labels "
-    "mellanox_network_operator_enabled=false --public",
+    "openstack coe cluster template create k8s-small --coe=kubernetes "
+    "--image=capi-v1.34.2 --external-network=public --flavor=m1.medium "
+    "--master-flavor=m1.medium --network-driver=calico --master-lb-enabled "
+    "--floating-ip-enabled --labels=monitoring_enabled=false "
+    "--labels=nvidia_gpu_operator_enabled=false "
+    "--labels=mellanox_network_operator_enabled=false --public",
 ]
 
 

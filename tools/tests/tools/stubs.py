@@ -9,13 +9,15 @@ those of the test, with its directory as ``T`` and the checkout's as ``ROOT``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+import itertools
 import pathlib
 import shlex
 import subprocess
 import sys
 
 import fixtures
+from oslotest import base
 
 import magnum_capi_helm
 
@@ -59,38 +61,26 @@ done
 class Stubs(fixtures.Fixture):
     """A directory of stubs, which comes first on the PATH.
 
-    :param names: of the programs
     :param answers: bash, by program
     """
 
-    def __init__(
-        self, names: Iterable[str], answers: Mapping[str, str]
-    ) -> None:
+    def __init__(self, answers: Mapping[str, str]) -> None:
         super().__init__()
-        self._names = list(names)
-        self._answers = dict(answers)
+        self._answers = answers
 
     def _setUp(self) -> None:  # noqa: N802
         self.path = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.log = self.path / "log"
         for each in ("bin", "answers", "home"):
             (self.path / each).mkdir()
-        for name in self._names:
-            self.add(name)
         # That of the tests, which has all libraries.
-        python = self.path / "bin" / "python3"
-        python.write_text(
-            f'#!/bin/bash\nexec {shlex.quote(sys.executable)} "$@"\n'
-        )
-        python.chmod(0o755)
+        python = f'#!/bin/bash\nexec {shlex.quote(sys.executable)} "$@"\n'
+        for name in ("python3", *self._answers):
+            program = self.path / "bin" / name
+            program.write_text(python if name == "python3" else _STUB)
+            program.chmod(0o755)
         for name, text in self._answers.items():
             self.answer(name, text)
-
-    def add(self, name: str) -> None:
-        """One more program."""
-        program = self.path / "bin" / name
-        program.write_text(_STUB)
-        program.chmod(0o755)
 
     def answer(self, name: str, text: str) -> None:
         """What a program does beside taking notes."""
@@ -124,3 +114,25 @@ class Stubs(fixtures.Fixture):
     def plain(self, text: str) -> str:
         """Without the paths of this run."""
         return text.replace(str(self.path), "T").replace(str(ROOT), "ROOT")
+
+
+class ScriptTestCase(base.BaseTestCase):
+    """Runs scripts among stubs.
+
+    :cvar answers: bash, by program
+    """
+
+    answers: Mapping[str, str]
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.stubs = self.useFixture(Stubs(self.answers))
+        self.path = self.stubs.path
+
+    def assert_commands(
+        self, texts: Sequence[str], commands: Sequence[str]
+    ) -> None:
+        """Each command has its text, and there is no other command."""
+        pairs = itertools.zip_longest(texts, commands, fillvalue="(none)")
+        for text, command in pairs:
+            self.assertIn(text, command)

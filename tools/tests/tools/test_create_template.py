@@ -90,9 +90,7 @@ class CreateTemplateTest(base.BaseTestCase):
         self.assertEqual(expected, self.said("[]", ""))
 
     def test_program_ends_as_the_command_does(self) -> None:
-        played = self.useFixture(
-            stubs.Stubs(["openstack"], {"openstack": "exit 3"})
-        )
+        played = self.useFixture(stubs.Stubs({"openstack": "exit 3"}))
         done = played.bash("-c", f"python3 {_TOOL} {_SMALL}")
         self.assertEqual(
             (3, "", ""), (done.returncode, done.stdout, done.stderr)

@@ -17,7 +17,7 @@ _NOISE = ("define_plugin", "is_service_enabled", "plugin_requires")
 _ANSWERS = {
     **dict.fromkeys(_NOISE, ""),
     # The installer of management clusters, which has tests of its own.
-    "bash": 'mkdir -p "${8%/*}"; echo "the driver" >"$8"',
+    "bash": 'mkdir -p "${7%/*}"; echo "the driver" >"$7"',
     "curl": stubs.CURL,
     "die": 'echo "${*:2}" >&2; exit 1',
     **dict.fromkeys(("helm", "iniset", "kubectl", "setup_develop"), ""),

@@ -407,7 +407,7 @@ ALERTS = [
     ]
 ]
 
-#: A section of the guide; tools.tests.docs.test_links checks that it exists.
+#: A section of the guide; tools.tests.docs.test_pages checks that it exists.
 _SECTION = r"^https://docs\.openstack\.org/magnum-capi-helm/latest/admin/.+#"
 
 #: What an operator runs of this driver's own, where that is the cure.

@@ -23,7 +23,8 @@ from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import base as flows
 from tools.tests.tools import stubs
 
-SAMPLES = sorted((stubs.ROOT / "samples" / "templates").glob("*.yaml"))
+_FOLDER = stubs.ROOT / "samples"
+SAMPLES = sorted((_FOLDER / "templates").glob("*.yaml"))
 
 #: Sample -> what its values are for, by path.
 WANTED: dict[str, dict[str, Any]] = {
@@ -134,3 +135,20 @@ class SamplesTest(base.DbTestCase):
                 for name in path.split("/"):
                     value = value[int(name) if name.isdigit() else name]
                 self.assertEqual(expected, value, (sample, path))
+
+    def test_objects_of_the_first_workload_fit_together(self) -> None:
+        text = (_FOLDER / "first-workload.yaml").read_text()
+        objects = {each["kind"]: each for each in yaml.safe_load_all(text)}
+        service = objects["Service"]["spec"]
+        pod = objects["Deployment"]["spec"]["template"]
+        [web], [volume] = pod["spec"]["containers"], pod["spec"]["volumes"]
+        self.assertEqual(service["selector"], pod["metadata"]["labels"])
+        self.assertEqual(
+            [port["targetPort"] for port in service["ports"]],
+            [port["containerPort"] for port in web["ports"]],
+        )
+        self.assertEqual(
+            objects["PersistentVolumeClaim"]["metadata"]["name"],
+            volume["persistentVolumeClaim"]["claimName"],
+        )
+        self.assertEqual(volume["name"], web["volumeMounts"][0]["name"])

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sample that instantiates packages; the lab runs each of its commands."""
+"""Samples that are programs: what they do in the case of a failure.
+
+The lab runs each command of packages, and renews certificates on nodes.
+"""
 
 from __future__ import annotations
 
 import io
 import runpy
+from types import MappingProxyType
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +21,14 @@ import yaml
 from tools.tests.tools import stubs
 
 _FOLDER = stubs.ROOT / "samples" / "packages"
+_RENEW = str(stubs.ROOT / "samples" / "renew-expired-certificates.sh")
+_KUBECTL = """
+case "$*" in
+    *"get nodes"*) echo "one two"; exit "$NODES" ;;
+    *create*) cat >/dev/null ;;
+    *wait*two*) exit "$TWO" ;;
+esac
+"""
 
 
 class _Magnum:
@@ -78,3 +90,21 @@ class PackageTest(base.BaseTestCase):
             self.module["Failed"], self.package.instantiate
         )
         self.assertEqual("UPDATE_FAILED quota", str(error))
+
+
+class RenewExpiredTest(stubs.ScriptTestCase):
+    answers = MappingProxyType({"kubectl": _KUBECTL})
+
+    def test_script_ends_with_the_first_failure(self) -> None:
+        for nodes, two, code, last in (
+            ("0", "0", 0, "delete pod renew-certificates-two --wait=false"),
+            ("0", "1", 1, " wait "),
+            ("1", "0", 1, " get nodes "),
+        ):
+            done = self.stubs.bash(_RENEW, NODES=nodes, TWO=two)
+            self.assertEqual(code, done.returncode)
+            commands = self.stubs.commands()
+            self.assertIn(last, commands[-1])
+            for each in commands:
+                # The certificate of the API has expired, too.
+                self.assertIn("--insecure-skip-tls-verify", each)

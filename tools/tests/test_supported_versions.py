@@ -17,6 +17,7 @@ from oslotest import base
 
 from lab import magnums
 from magnum_capi_helm.cli import check_host
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import versions
 from tools import archives
 from tools import conditions
@@ -113,11 +114,37 @@ def _oldest_helm() -> Iterator[tuple[str, str]]:
     yield "devstack/README.rst", f"helm older than {oldest}."
 
 
+def _samples() -> Iterator[tuple[str, str]]:
+    """Yield the same for the chart and the driver of deployment tools."""
+    chart = conf.CONF.capi_helm.default_helm_chart_version
+    [tested] = (e for e in versions.tested_releases() if chart in e.charts)
+    ansible = "samples/openstack-ansible"
+    for name, version in (
+        ("k8s_all.yml", f"clusterctl_version: {tested.cluster_api}\n"),
+        ("k8s_all.yml", f"cluster_api_version: {tested.cluster_api}\n"),
+        ("k8s_all.yml", f"infrastructure_version: {tested.provider}\n"),
+        ("magnum_all.yml", f"helm_charts_version: {chart}\n"),
+        ("magnum_all.yml", f"addon_provider_version: {tested.addons}\n"),
+    ):
+        yield f"{ansible}/{name}", version
+    [driver] = re.findall(r"^version = (.*)$", _text("setup.cfg"), re.M)
+    # A shell would take ">=" for a redirection.
+    for file in (
+        f"{ansible}/user_variables_magnum.yml",
+        "samples/openstack-helm/Dockerfile",
+        "samples/kolla/template-overrides.j2",
+    ):
+        yield file, f"magnum-capi-helm=={driver}"
+
+
 class SupportedVersionsTest(base.BaseTestCase):
     def test_each_list_has_each_version(self) -> None:
         faults = {
             f"{file}: {text.strip()} is missing"
-            for rows in (_magnums(), _modules(), _helms(), _oldest_helm())
+            for rows in (
+                *(_magnums(), _modules(), _helms(), _oldest_helm()),
+                _samples(),
+            )
             for file, text in rows
             if text not in _text(file)
         }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cloud that the templates in ``tests/data`` are for."""
+"""The cloud that the templates in ``tests/data`` and samples are for."""
 
 from __future__ import annotations
 
@@ -28,11 +28,18 @@ def cloud(_: object) -> fake_cloud.FakeCloud:
     """The cloud that the templates are for."""
     return fake_cloud.FakeCloud(
         images=images(),
-        flavors={n: n for n in ("m1.control", "m1.worker", "g1.gpu")},
+        flavors={
+            name: name
+            for name in (
+                *("m1.control", "m1.worker", "g1.gpu"),
+                *("m1.medium", "m1.large", "g1.large"),
+            )
+        },
         networks={
             "public": "6f0c5a2e-0000-4000-8000-000000000001",
             "tenant": "6f0c5a2e-0000-4000-8000-000000000002",
             "storage": "6f0c5a2e-0000-4000-8000-000000000003",
+            "corporate": "6f0c5a2e-0000-4000-8000-000000000002",
         },
         subnets={
             name: catalogue.Subnet(
@@ -41,7 +48,12 @@ def cloud(_: object) -> fake_cloud.FakeCloud:
                 cidr,
             )
             for number, (name, cidr) in enumerate(
-                (("v4", "10.77.0.0/24"), ("v6", "fd00:77::/64")), start=4
+                (
+                    ("v4", "10.77.0.0/24"),
+                    ("v6", "fd00:77::/64"),
+                    ("corporate-v4", "10.7.0.0/24"),
+                ),
+                start=4,
             )
         },
         security_groups={name: name for name in ("web", _GROUP)},

@@ -1,143 +1,120 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sample templates: what the driver makes of each."""
+"""Samples: what fits together, and what programs do in case of a failure.
+
+The lab runs each command of packages, and renews certificates on nodes.
+"""
 
 from __future__ import annotations
 
 import io
-import pathlib
+import runpy
+from types import MappingProxyType
+from types import SimpleNamespace
 from typing import Any
 
 import fixtures
-from magnum.tests.unit.db import base
+from keystoneauth1 import exceptions
+from oslotest import base
 import yaml
 
-from magnum_capi_helm.cli import main
-from magnum_capi_helm.cli import preview
-from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.config import conf
-from magnum_capi_helm.model import cluster_spec
-from magnum_capi_helm.tests.fakes import cloud as fake_cloud
-from magnum_capi_helm.tests.fakes import plane
-from magnum_capi_helm.tests.unit.lifecycle import base as flows
 from tools.tests.tools import stubs
 
-_FOLDER = stubs.ROOT / "samples"
-SAMPLES = sorted((_FOLDER / "templates").glob("*.yaml"))
-
-#: Sample -> what its values are for, by path.
-WANTED: dict[str, dict[str, Any]] = {
-    "air-gapped": {
-        "addons/nodeFeatureDiscovery/enabled": False,
-        "addons/nvidiaGPUOperator/enabled": False,
-        "apiServer/associateFloatingIP": False,
-        **{
-            f"registryMirrors/{name}/0": (
-                f"https://registry.example.org/{name}/v2"
-            )
-            for name in ("docker.io", "ghcr.io", "quay.io", "registry.k8s.io")
-        },
-    },
-    "autoscaled": {
-        "nodeGroups/0/machineCountMin": 1,
-        "nodeGroups/0/machineCountMax": 10,
-    },
-    "gpu": {
-        "addons/nvidiaGPUOperator/enabled": True,
-        "addons/cni/type": "cilium",
-        "nodeGroups/1/name": "gpu",
-        "nodeGroups/1/machineFlavor": "g1.large",
-        "nodeGroups/1/kubeadmConfigSpec/joinConfiguration/"
-        "nodeRegistration/taints/0/key": "nvidia.com/gpu",
-    },
-    "ha": {
-        "controlPlane/machineCount": 3,
-        "etcd/blockDevice/size": 10,
-        "addons/monitoring/enabled": True,
-    },
-    "private": {
-        "apiServer/associateFloatingIP": False,
-        "clusterNetworking/internalNetwork/networkFilter/id": (
-            "6f0c5a2e-0000-4000-8000-000000000002"
-        ),
-        "apiServer/allowedCIDRs/0": "10.0.0.0/8",
-    },
-    "small": {
-        "controlPlane/machineCount": 1,
-        "nodeGroups/0/machineCount": 1,
-        "addons/nvidiaGPUOperator/enabled": False,
-    },
-}
+_SAMPLES = stubs.ROOT / "samples"
+_RENEW = str(_SAMPLES / "renew-expired-certificates.sh")
+_KUBECTL = """
+case "$*" in
+    *"get nodes"*) echo "one two"; exit "$NODES" ;;
+    *create*) cat >/dev/null ;;
+    *wait*two*) exit "$TWO" ;;
+esac
+"""
 
 
-def cloud(_: object) -> fake_cloud.FakeCloud:
-    """A cloud that has what the samples name."""
-    tenant = "6f0c5a2e-0000-4000-8000-000000000002"
-    return fake_cloud.FakeCloud(
-        images={
-            "ubuntu-v1.34.2": cluster_spec.Image(
-                id="2b1f0e3c-0000-4000-8000-000000000000",
-                name="ubuntu-v1.34.2",
-                kube_version="1.34.2",
-                os_distro="ubuntu",
-            )
-        },
-        flavors={n: n for n in ("m1.medium", "m1.large", "g1.large")},
-        networks={
-            "public": "6f0c5a2e-0000-4000-8000-000000000001",
-            "corporate": tenant,
-        },
-        subnets={
-            "corporate-v4": catalogue.Subnet(
-                "6f0c5a2e-0000-4000-8000-000000000004", tenant, "10.7.0.0/24"
-            )
-        },
-        machine_zones=("nova",),
-        zones_of_volumes=("nova",),
-        identity="https://keystone.example.org/v3",
-    )
+class _Magnum:
+    """Magnum's API for one cluster, which carries out requests at once."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str]] = []
+        self.rows: dict[str, list[Any]] = {
+            "/clustertemplates": [],
+            "/clusters/web/nodegroups": [{"name": "default-worker"}],
+        }
+        self.cluster: dict[str, Any] = {}
+        self.status = "CREATE_COMPLETE"
+
+    def request(self, path: str, method: str, **options: Any) -> Any:
+        """Answer a request and keep it, unless it only reads."""
+        body: Any = {path.rpartition("/")[2]: self.rows.get(path)}
+        if method == "POST":
+            self.requests.append((method, path))
+            body = {**options["json"], "uuid": "t1"}
+            self.rows.setdefault(path, []).append(body)
+            if path != "/clustertemplates":
+                self.cluster = {
+                    "status": self.status,
+                    "status_reason": "quota",
+                    "updated_at": len(self.requests),
+                }
+        elif path == "/clusters/web":
+            if not self.cluster:
+                raise exceptions.NotFound()
+            body = self.cluster
+        return SimpleNamespace(content=b"{}", json=lambda: body)
 
 
-class SamplesTest(base.DbTestCase):
-    """The driver's own validation, on a cloud of fakes."""
-
+class PackageTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
-        flows.configure(self)
-        # A label that nobody knows would be logged alone.
-        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
-        made = plane.Plane(conf.CONF.capi_helm.chart_store)
-        flows.install(self, made.runtime())
-        for target, name, value in (
-            (catalogue, "Cloud", cloud),
-            (sessions, "service_session", lambda: None),
-            (sessions, "project", lambda _: "p1"),
+        self.useFixture(fixtures.MonkeyPatch("sys.stdout", io.StringIO()))
+        self.module = runpy.run_path(str(_SAMPLES / "packages" / "package.py"))
+        self.magnum = _Magnum()
+        fields = yaml.safe_load(
+            (_SAMPLES / "packages" / "web.yaml").read_text()
+        )
+        self.package = self.module["Package"](self.magnum, fields)
+
+    def test_repeated_instantiate_changes_nothing(self) -> None:
+        for _ in range(2):
+            self.package.instantiate()
+            self.assertEqual(
+                [
+                    ("POST", "/clustertemplates"),
+                    ("POST", "/clusters"),
+                    ("POST", "/clusters/web/nodegroups"),
+                ],
+                self.magnum.requests,
+            )
+
+    def test_failed_status_is_the_reason(self) -> None:
+        self.magnum.status = "UPDATE_FAILED"
+        error = self.assertRaises(
+            self.module["Failed"], self.package.instantiate
+        )
+        self.assertEqual("UPDATE_FAILED quota", str(error))
+
+
+class RenewExpiredTest(stubs.ScriptTestCase):
+    answers = MappingProxyType({"kubectl": _KUBECTL})
+
+    def test_script_ends_with_the_first_failure(self) -> None:
+        for nodes, two, code, last in (
+            ("0", "0", 0, "delete pod renew-certificates-two --wait=false"),
+            ("0", "1", 1, " wait "),
+            ("1", "0", 1, " get nodes "),
         ):
-            self.useFixture(fixtures.MockPatchObject(target, name, value))
+            done = self.stubs.bash(_RENEW, NODES=nodes, TWO=two)
+            self.assertEqual(code, done.returncode)
+            commands = self.stubs.commands()
+            self.assertIn(last, commands[-1])
+            for each in commands:
+                # The certificate of the API has expired, too.
+                self.assertIn("--insecure-skip-tls-verify", each)
 
-    def values(self, sample: pathlib.Path) -> dict[str, Any]:
-        """What helm would get for a cluster of it."""
-        app = main.Application()
-        app.stdout = io.StringIO()
-        command = preview.Values(app, None)
-        argv = ["--template", str(sample)]
-        command.run(command.get_parser("values").parse_args(argv))
-        found: dict[str, Any] = yaml.safe_load(app.stdout.getvalue())
-        return found
 
-    def test_each_sample_becomes_the_values_that_it_is_for(self) -> None:
-        self.assertEqual(sorted(WANTED), [sample.stem for sample in SAMPLES])
-        for sample in SAMPLES:
-            found = self.values(sample)
-            for path, expected in WANTED[sample.stem].items():
-                value: Any = found
-                for name in path.split("/"):
-                    value = value[int(name) if name.isdigit() else name]
-                self.assertEqual(expected, value, (sample, path))
-
-    def test_objects_of_the_first_workload_fit_together(self) -> None:
-        text = (_FOLDER / "first-workload.yaml").read_text()
+class FirstWorkloadTest(base.BaseTestCase):
+    def test_objects_fit_together(self) -> None:
+        text = (_SAMPLES / "first-workload.yaml").read_text()
         objects = {each["kind"]: each for each in yaml.safe_load_all(text)}
         service = objects["Service"]["spec"]
         pod = objects["Deployment"]["spec"]["template"]

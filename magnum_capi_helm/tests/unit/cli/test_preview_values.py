@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import os
 import pathlib
+from typing import Any
 
 import fixtures
 from magnum.tests.unit.db import base
@@ -28,6 +29,7 @@ from magnum_capi_helm.tests.fakes import sample_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 _DATA = pathlib.Path(data.__file__).parent
+_TEMPLATES = _DATA.parents[2] / "samples" / "templates"
 
 _TEXT = "give text, in quotes if YAML takes it for something else"
 _LABELS = "is not allowed: give a mapping of names to values"
@@ -66,6 +68,50 @@ WRONG_FILES = {
     f"allowed: {_TEXT}",
     b"master_lb_enabled: 1": "master_lb_enabled=1 is not allowed: give true "
     "or false",
+}
+
+#: Sample -> what its values are for, by path.
+_SAMPLES: dict[str, dict[str, Any]] = {
+    "air-gapped": {
+        "addons/nodeFeatureDiscovery/enabled": False,
+        "addons/nvidiaGPUOperator/enabled": False,
+        "apiServer/associateFloatingIP": False,
+        **{
+            f"registryMirrors/{name}/0": (
+                f"https://registry.example.org/{name}/v2"
+            )
+            for name in ("docker.io", "ghcr.io", "quay.io", "registry.k8s.io")
+        },
+    },
+    "autoscaled": {
+        "nodeGroups/0/machineCountMin": 1,
+        "nodeGroups/0/machineCountMax": 10,
+    },
+    "gpu": {
+        "addons/nvidiaGPUOperator/enabled": True,
+        "addons/cni/type": "cilium",
+        "nodeGroups/1/name": "gpu",
+        "nodeGroups/1/machineFlavor": "g1.large",
+        "nodeGroups/1/kubeadmConfigSpec/joinConfiguration/"
+        "nodeRegistration/taints/0/key": "nvidia.com/gpu",
+    },
+    "ha": {
+        "controlPlane/machineCount": 3,
+        "etcd/blockDevice/size": 10,
+        "addons/monitoring/enabled": True,
+    },
+    "private": {
+        "apiServer/associateFloatingIP": False,
+        "clusterNetworking/internalNetwork/networkFilter/id": (
+            "6f0c5a2e-0000-4000-8000-000000000002"
+        ),
+        "apiServer/allowedCIDRs/0": "10.0.0.0/8",
+    },
+    "small": {
+        "controlPlane/machineCount": 1,
+        "nodeGroups/0/machineCount": 1,
+        "addons/nvidiaGPUOperator/enabled": False,
+    },
 }
 
 
@@ -125,6 +171,19 @@ class ValuesTest(base.DbTestCase):
                 yaml.safe_load(printed),
                 template.name,
             )
+
+    def test_samples_become_the_values_that_they_are_for(self) -> None:
+        # A label that nobody knows would be logged alone.
+        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
+        samples = sorted(_TEMPLATES.iterdir())
+        self.assertEqual(sorted(_SAMPLES), [each.stem for each in samples])
+        for sample in samples:
+            printed = yaml.safe_load(self.printed("--template", str(sample)))
+            for path, expected in _SAMPLES[sample.stem].items():
+                value: Any = printed
+                for name in path.split("/"):
+                    value = value[int(name) if name.isdigit() else name]
+                self.assertEqual(expected, value, (sample, path))
 
     def test_a_file_that_describes_no_template_is_refused(self) -> None:
         folder = self.useFixture(fixtures.TempDir()).path

@@ -57,24 +57,6 @@ def leaves(node: Mapping[str, Any], above: str = "") -> Iterator[str]:
             yield path
 
 
-def entry(
-    version: str, dependencies: Mapping[str, str], kubernetes: list[str]
-) -> str:
-    """Return the entry of a version in ``versions.yaml``.
-
-    :param kubernetes: first and last minor version
-    """
-    fields = {
-        field: dependencies[key].removeprefix("v")
-        for field, key in _COMPONENTS.items()
-        if key in dependencies
-    }
-    lines = [f'- charts: ["{version}"]']
-    lines += [f'  {field}: "{text}"' for field, text in fields.items()]
-    lines.append(f"  kubernetes: {json.dumps(kubernetes)}")
-    return "\n".join([*lines, ""])
-
-
 def unread(version: str) -> dict[str, list[str]]:
     """Return what the newest chart would ignore: path -> who sends it."""
     found: dict[str, list[str]] = {}
@@ -123,11 +105,20 @@ def forget_paths() -> None:
 def write_versions(
     version: str, dependencies: pathlib.Path, kubernetes: list[str]
 ) -> None:
-    """Add the chart to ``versions.yaml``, unless it is there."""
-    if f'"{version}"' not in VERSIONS.read_text():
-        components = json.loads(dependencies.read_text())
-        with VERSIONS.open("a", encoding="utf-8") as sink:
-            sink.write(f"\n{entry(version, components, kubernetes)}")
+    """Add the chart to ``versions.yaml``, unless it is there.
+
+    :param kubernetes: first and last minor version
+    """
+    if f'"{version}"' in VERSIONS.read_text():
+        return
+    components = json.loads(dependencies.read_text())
+    lines = [f'\n- charts: ["{version}"]']
+    for field, key in _COMPONENTS.items():
+        if key in components:
+            lines.append(f'  {field}: "{components[key].removeprefix("v")}"')
+    lines.append(f"  kubernetes: {json.dumps(kubernetes)}\n")
+    with VERSIONS.open("a", encoding="utf-8") as sink:
+        sink.write("\n".join(lines))
 
 
 def write_effects(version: str, chart: pathlib.Path) -> None:
@@ -138,24 +129,15 @@ def write_effects(version: str, chart: pathlib.Path) -> None:
     label_effects.TABLE.write_text(f"{text}\n")
 
 
-def _arguments(words: list[str]) -> argparse.Namespace:
+def main(words: list[str]) -> int:
+    """Run the command; return 1 if the chart would ignore a value."""
     parser = argparse.ArgumentParser(prog="python3 -m tools.new_chart")
     parser.add_argument("chart", type=pathlib.Path, help="the packaged chart")
     parser.add_argument("--dependencies", type=pathlib.Path, required=True)
     parser.add_argument(
         "--kubernetes", nargs=2, metavar=("FIRST", "LAST"), required=True
     )
-    parser.add_argument(
-        "--without-effects",
-        action="store_true",
-        help="there is no helm: leave the effects of labels as they are",
-    )
-    return parser.parse_args(words)
-
-
-def main(words: list[str]) -> int:
-    """Run the command; return 1 if the chart would ignore a value."""
-    asked = _arguments(words)
+    asked = parser.parse_args(words)
     package = charts.read(asked.chart)
     version = package.version
     write_paths(package)
@@ -164,7 +146,7 @@ def main(words: list[str]) -> int:
     for path, (first, *more) in sorted(found.items()):
         by = f"{first} and {len(more)} labels" if more else first
         print(f"{path}: chart {version} does not read it ({by})")
-    if not found and not asked.without_effects:
+    if not found:
         write_effects(version, asked.chart)
     return 1 if found else 0
 

@@ -41,6 +41,9 @@ class NewChartTest(base.BaseTestCase):
             place.write_text(getattr(module, name).read_text())
             patch = fixtures.MockPatchObject(module, name, place)
             self.useFixture(patch)
+        # Effects are rendered by a helm.
+        patch = fixtures.MockPatchObject(new_chart, "write_effects")
+        self.effects = self.useFixture(patch).mock
         new_chart.forget_paths()
         self.addCleanup(new_chart.forget_paths)
 
@@ -63,7 +66,6 @@ class NewChartTest(base.BaseTestCase):
             str(chart),
             f"--dependencies={self.folder / 'dependencies.json'}",
             *("--kubernetes", "1.34", "1.36"),
-            "--without-effects",
         ]
         with contextlib.redirect_stdout(io.StringIO()) as output:
             code = new_chart.main(words)
@@ -83,8 +85,10 @@ class NewChartTest(base.BaseTestCase):
             [line.partition(":")[0] for line in text.splitlines()],
         )
         rows = (*paths.MOVED, *renamed.MOVED[:2])
+        self.effects.assert_not_called()
         with mock.patch.object(paths, "MOVED", rows):
             self.assertEqual((0, ""), self.run_tool())
+        self.effects.assert_called_once()
 
     def test_each_file_gets_the_chart_once(self) -> None:
         self.run_tool()
@@ -120,9 +124,3 @@ class NewChartTest(base.BaseTestCase):
         )
         self.run_tool()
         self.assertEqual(first, self.written())
-
-    def test_paths_of_a_package_are_those_of_its_defaults(self) -> None:
-        self.assertEqual(
-            ["a", "b.c", "b.d", "e"],
-            [*new_chart.leaves({"a": 1, "b": {"c": {}, "d": []}, "e": None})],
-        )

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Each label is in every file that the recipe "Add a label" names."""
+"""Each label is in every file that the recipe "Add a label" names.
+
+Each new option and each command is in a release note, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import metadata
 import json
 import re
 
 from oslotest import base
 
 from magnum_capi_helm import features
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.functional.cloud import table
 from magnum_capi_helm.tests.unit.config import test_conf
@@ -33,10 +38,14 @@ def _text(name: str) -> str:
     return (archives.CHECKOUT / name).read_text("utf-8")
 
 
+def _notes() -> str:
+    notes = (archives.CHECKOUT / _NOTES).glob("*.yaml")
+    return " ".join(" ".join(e.read_text() for e in notes).split())
+
+
 def _noted(declared: Iterable[str]) -> set[str]:
     """Return the labels that a release note names, and those of 1.4.0."""
-    notes = (archives.CHECKOUT / _NOTES).glob("*.yaml")
-    names = set(_IN_A_NOTE.findall(" ".join(e.read_text() for e in notes)))
+    names = set(_IN_A_NOTE.findall(_notes()))
     return {
         name
         for name in declared
@@ -46,6 +55,24 @@ def _noted(declared: Iterable[str]) -> set[str]:
             for start, star in names
         )
     }
+
+
+def _unnoted() -> Iterator[str]:
+    """Yield the new options and the commands that no note names."""
+    notes = _notes()
+    old = {name for name, *_ in test_conf.OPTIONS}
+    for group, options in conf.list_opts():
+        for option in options:
+            if (
+                str(group) != conf.labels_group.name
+                and option.name not in old
+                and not re.search(rf"\b{option.name}\b", notes)
+            ):
+                yield option.name
+    for each in metadata.entry_points(group="magnum_capi_helm.cli").names:
+        words = each.replace("_", " ")
+        if not re.search(f"``(magnum-capi-helm )?{words}[ `]", notes):
+            yield words
 
 
 def _openstack() -> list[str]:
@@ -81,6 +108,9 @@ class LabelFilesTest(base.BaseTestCase):
             for name in sorted(names ^ wanted)
         ]
         self.assertEqual([], faults)
+
+    def test_each_new_option_and_each_command_has_a_note(self) -> None:
+        self.assertEqual([], list(_unnoted()))
 
     def test_a_label_is_in_one_table_of_openstack_objects(self) -> None:
         self.assertEqual(sorted(set(_openstack())), sorted(_openstack()))

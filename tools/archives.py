@@ -32,10 +32,8 @@ def build(into: pathlib.Path) -> Archives:
     :raises subprocess.CalledProcessError: the build failed; what it said is
         on standard error
     """
-    command = [sys.executable, "-m", "build", "--outdir", str(into), "."]
     subprocess.run(
-        command,
-        cwd=CHECKOUT,
+        [sys.executable, "-m", "build", "--outdir", into, CHECKOUT],
         check=True,
         stdout=subprocess.DEVNULL,
         timeout=_BUILD_SECONDS,
@@ -47,33 +45,25 @@ def build(into: pathlib.Path) -> Archives:
 
 def of_git() -> set[str]:
     """Return the paths of all files in git, relative to the checkout."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"],
-        cwd=CHECKOUT,
-        check=True,
-        stdout=subprocess.PIPE,
-        timeout=60,
-    )
-    return set(listed.stdout.decode().rstrip("\0").split("\0"))
+    command = ["git", "-C", str(CHECKOUT), "ls-files", "-z"]
+    listed = subprocess.check_output(command, text=True, timeout=60)
+    return set(listed.rstrip("\0").split("\0"))
 
 
 def of_sdist(sdist: pathlib.Path) -> set[str]:
     """Return the paths in a source archive, without its top folder."""
     with tarfile.open(sdist) as archive:
-        names = [each.name for each in archive if each.isfile()]
-    return {name.partition("/")[2] for name in names}
+        return {e.name.partition("/")[2] for e in archive if e.isfile()}
 
 
 def of_wheel(wheel: pathlib.Path) -> set[str]:
     """Return the paths in a wheel, without its metadata and shared files."""
     with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-    return {name for name in names if name.startswith(f"{PACKAGE}/")}
+        return {e for e in archive.namelist() if e.startswith(f"{PACKAGE}/")}
 
 
 def shared(wheel: pathlib.Path) -> set[str]:
     """Return the paths of shared files, relative to the environment."""
     with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-    inside = {name.partition(".data/data/")[2] for name in names}
+        inside = {e.partition(".data/data/")[2] for e in archive.namelist()}
     return inside - {""}

@@ -98,14 +98,6 @@ class Constant(NamedTuple):
     about: str
     comment: str
 
-    @property
-    def is_type(self) -> bool:
-        """Return whether it is the type of a condition."""
-        declared = self.declared.rpartition(".")[2]
-        return declared == "ConditionType" or (
-            declared in ("", "string") and self.name.endswith("Condition")
-        )
-
 
 class Found(NamedTuple):
     """A type of a kind."""
@@ -179,7 +171,9 @@ def declared(folder: pathlib.Path, core: Mapping[str, str]) -> Iterator[Found]:
     listed = list(constants(folder))
     own = {**core, **{each.name: each.value for each in listed}}
     for each in listed:
-        if each.is_type:
+        if each.declared.endswith("ConditionType") or (
+            each.declared in ("", "string") and each.name.endswith("Condition")
+        ):
             text = _resolved(each.value, own)
             infix = re.search("V1Beta[12]", each.name)
             which = infix[0].lower() if infix else folder.name

@@ -22,8 +22,8 @@ import unittest
 SECONDS = 60
 
 
-def check(magnum_conf: str) -> dict[str, str]:
-    """Return state and detail of each line, by its name.
+def verify(case: unittest.TestCase, magnum_conf: str) -> None:
+    """Let a test fail unless ``check`` says what it should of a file.
 
     :param magnum_conf: the text of the file
     :raises subprocess.TimeoutExpired: it takes more than a minute
@@ -42,30 +42,22 @@ def check(magnum_conf: str) -> dict[str, str]:
             text=True,
             timeout=SECONDS,
         )
-    if "[" not in done.stdout:
-        raise AssertionError(done.stderr)
-    lines = json.loads(done.stdout[done.stdout.index("[") :])
-    return {
-        each["Check"]: f"{each['State']}: {each['Detail']}" for each in lines
+    case.assertIn("[", done.stdout, done.stderr)
+    lines = {
+        each["Check"]: f"{each['State']}: {each['Detail']}"
+        for each in json.loads(done.stdout[done.stdout.index("[") :])
     }
-
-
-def verify(case: unittest.TestCase, magnum_conf: str) -> None:
-    """Let a test fail unless ``check`` says what it should of the file."""
-    found = check(magnum_conf)
     drivers = "ok: "
     if "kubernetes_allowed_network_drivers" in magnum_conf:
         drivers = "ok: calico or cilium; the default is calico"
+    keystone = "failed: Keystone, as Magnum's service user: no answer"
     for name, detail in (
         ("configuration", "ok: "),
         ("network drivers", drivers),
         ("database", "Magnum's database can't be read"),
-        (
-            "service user",
-            "failed: Keystone, as Magnum's service user: no answer",
-        ),
+        ("service user", keystone),
     ):
-        case.assertIn(detail, found[name])
+        case.assertIn(detail, lines[name])
 
 
 def options(text: str) -> set[tuple[str, str, str]]:

@@ -80,35 +80,21 @@ function download {
 
 # The checksum that is known of a name, if any.
 function recorded {
-    local file found
-    for file in ${CHECKSUMS:+"$CHECKSUMS"} "$CACHE/SHA256SUMS"; do
-        if [[ -r $file ]]; then
-            found=$(awk -v name="$1" '$2 == name || $2 == "*" name {
-                print $1
-                exit
-            }' "$file")
-            if [[ -n $found ]]; then
-                echo "$found"
-                return
-            fi
-        fi
-    done
+    # The second file is made with the first record.
+    { cat ${CHECKSUMS:+"$CHECKSUMS"} "$CACHE/SHA256SUMS" 2>/dev/null || true; } |
+        awk -v name="$1" '$2 == name || $2 == "*" name { print $1; exit }'
 }
 
 function record {
-    local sum
     if ! grep -qs "  $1\$" "$CACHE/SHA256SUMS"; then
-        sum=$(checksum "$2")
-        echo "$sum  $1" >>"$CACHE/SHA256SUMS"
+        echo "$(checksum "$2")  $1" >>"$CACHE/SHA256SUMS"
     fi
 }
 
 # What a publisher's file says of a name; it may be of that file alone.
 function published {
-    awk -v name="$2" 'NF == 1 || $2 == name || $2 == "*" name {
-        print $1
-        exit
-    }' "$1"
+    awk -v name="$2" \
+        'NF == 1 || $2 == name || $2 == "*" name { print $1; exit }' "$1"
 }
 
 function checksum {

@@ -135,7 +135,8 @@ _DRIVER_USER = (
     "get secret magnum-capi-helm-token --namespace magnum-capi-helm ",
     "get secret magnum-capi-helm-token --namespace magnum-capi-helm ",
 )
-_OURS = "cert-manager/cert-manager magnum-capi-helm"
+_MANAGER = "cert-manager/cert-manager"
+_OURS = f"{_MANAGER} magnum-capi-helm"
 _IMAGE = "orc-system/orc quay.io/orc/openstack-resource-controller"
 _ADDONS = "capi-addon-system/addons cluster-api-addon-provider-"
 _JANITOR = "capi-janitor-system/janitor cluster-api-janitor-openstack-"
@@ -143,11 +144,7 @@ _UNCLEAR = "ORC is there, in a version that can't be told"
 #: What runs: name, what its Deployments have, why it is left as it is; without
 #: a reason it is upgraded, or in its version made whole.
 _RUNNING = (
-    (
-        "cert-manager",
-        "cert-manager/cert-manager v1.21.0",
-        "is 1.21.0, which is",
-    ),
+    ("cert-manager", f"{_MANAGER} v1.21.0", "is 1.21.0, which is newer"),
     ("orc", f"{_IMAGE}:v2.10.0", "ORC is 2.10.0, which is newer"),
     ("orc", f"{_IMAGE}:v2.7.0@sha256:1234", "ORC is 2.7.0, which is newer"),
     # Two of them: the newest counts.
@@ -157,57 +154,50 @@ _RUNNING = (
     ("orc", "a/orc ", _UNCLEAR),
     ("cluster-api-addon-provider", f"{_ADDONS}0.12.10", "is 0.12.10, which"),
     ("cluster-api-janitor-openstack", f"{_JANITOR}1.0.0", "is 1.0.0, which"),
-    ("cert-manager", "cert-manager/cert-manager v1.9.1", ""),
-    ("cert-manager", "cert-manager/cert-manager v1.20.3", ""),
+    ("cert-manager", f"{_MANAGER} v1.9.1", ""),
+    ("cert-manager", f"{_MANAGER} v1.20.3", ""),
     ("orc", f"{_IMAGE}:v2.4.0", ""),
     ("cluster-api-addon-provider", f"{_ADDONS}0.9.0", ""),
     ("cluster-api-janitor-openstack", f"{_JANITOR}0.14.0", ""),
 )
 _UNREAD = "there is no file /nowhere that can be read"
-#: Arguments, a program, what it does instead, why the installer refuses.
+#: Arguments, and why the installer refuses them.
+_WRONG = {
+    "--chart 0.99.0": "--chart '0.99.0' is not known: give one",
+    "--chart": "--chart needs a value",
+    "--cache --dry-run": "--cache needs a value",
+    "--all": "--all is no option: see --help",
+    "--namespace-prefix a|b": "--namespace-prefix a|b: allowed are lowercase",
+    "--kubeconfig /nowhere": _UNREAD,
+    "--checksums /nowhere": _UNREAD,
+}
+#: A program, what it does instead, why the installer refuses to go on.
 _REFUSALS = (
-    ("--chart 0.99.0", "", "", "--chart '0.99.0' is not known: give one"),
-    ("--chart", "", "", "--chart needs a value"),
-    ("--cache --dry-run", "", "", "--cache needs a value"),
-    ("--all", "", "", "--all is no option: see --help"),
     (
-        "--namespace-prefix a|b",
-        *("", ""),
-        "--namespace-prefix a|b: allowed are lowercase letters",
-    ),
-    ("--kubeconfig /nowhere", "", "", _UNREAD),
-    ("--checksums /nowhere", "", "", _UNREAD),
-    (
-        "",
         "kubectl",
         '[[ $* != *"get crd clusters.cluster"* ]] || echo crd',
         "Cluster API is on the management cluster, and clusterctl did not "
         "install it: whoever did, has to upgrade it\n",
     ),
     (
-        "",
         "kubectl",
         "exit 1",
         "the management cluster of T/kubeconfig does not answer, or is not "
         "ready\n",
     ),
-    ("", "uname", "echo riscv64", "riscv64 is no architecture that is known"),
+    ("uname", "echo riscv64", "riscv64 is no architecture that is known"),
     (
-        "",
         "curl",
         "exit 22",
         f"{_HELM_URL} can't be fetched; where there is no way out, put it "
         "into T/cache beforehand\n",
     ),
     (
-        "",
         "curl",
         stubs.CURL.replace('echo "$base"', "echo x"),
         "T/cache/helm/helm-v3.17.3-linux-amd64.tar.gz.part has the checksum ",
     ),
 )
-
-
 _ANSWERS = {
     "clusterctl": "",
     "clusterctl-linux-amd64": (
@@ -333,8 +323,7 @@ esac
 
     def test_foreign_cert_manager_is_not_touched(self) -> None:
         for owner in (
-            "cert-manager/cert-manager ",
-            "cert-manager/cert-manager argocd-controller",
+            *(f"{_MANAGER} ", f"{_MANAGER} argocd-controller"),
             "security/cert-manager magnum-capi-helm",
         ):
             commands = self.running("cert-manager", "", owner)
@@ -412,12 +401,12 @@ esac
             self.assertEqual(permissions.manifest(expected), manifest)
 
     def test_wrong_arguments_and_surroundings_are_refused(self) -> None:
-        for argv, program, answer, why in _REFUSALS:
-            if program:
-                self.stubs.answer(program, answer)
+        for argv, why in _WRONG.items():
             self.assertIn(f"error: {why}", self.refusal(*argv.split()))
-            if program:
-                self.stubs.answer(program, _ANSWERS[program])
+        for program, answer, why in _REFUSALS:
+            self.stubs.answer(program, answer)
+            self.assertIn(f"error: {why}", self.refusal())
+            self.stubs.answer(program, _ANSWERS[program])
 
     def test_download_that_changed_since_is_refused(self) -> None:
         self.install()

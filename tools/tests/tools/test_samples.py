@@ -35,31 +35,26 @@ class _Magnum:
     """Magnum's API for one cluster, which carries out requests at once."""
 
     def __init__(self) -> None:
-        self.requests: list[tuple[str, str]] = []
+        self.requests: list[str] = []
         self.rows: dict[str, list[Any]] = {
-            "/clustertemplates": [],
-            "/clusters/web/nodegroups": [{"name": "default-worker"}],
+            "clustertemplates": [],
+            "nodegroups": [{"name": "default-worker"}],
         }
-        self.cluster: dict[str, Any] = {}
         self.status = "CREATE_COMPLETE"
 
     def request(self, path: str, method: str, **options: Any) -> Any:
         """Answer a request and keep it, unless it only reads."""
-        body: Any = {path.rpartition("/")[2]: self.rows.get(path)}
+        kind = path.rpartition("/")[2]
+        body: Any = {kind: self.rows.get(kind)}
         if method == "POST":
-            self.requests.append((method, path))
+            self.requests.append(kind)
             body = {**options["json"], "uuid": "t1"}
-            self.rows.setdefault(path, []).append(body)
-            if path != "/clustertemplates":
-                self.cluster = {
-                    "status": self.status,
-                    "status_reason": "quota",
-                    "updated_at": len(self.requests),
-                }
-        elif path == "/clusters/web":
-            if not self.cluster:
+            self.rows.setdefault(kind, []).append(body)
+        elif kind == "web":
+            if "clusters" not in self.requests:
                 raise exceptions.NotFound()
-            body = self.cluster
+            body = {"status": self.status, "status_reason": "quota"}
+            body["updated_at"] = len(self.requests)
         return SimpleNamespace(content=b"{}", json=lambda: body)
 
 
@@ -78,11 +73,7 @@ class PackageTest(base.BaseTestCase):
         for _ in range(2):
             self.package.instantiate()
             self.assertEqual(
-                [
-                    ("POST", "/clustertemplates"),
-                    ("POST", "/clusters"),
-                    ("POST", "/clusters/web/nodegroups"),
-                ],
+                ["clustertemplates", "clusters", "nodegroups"],
                 self.magnum.requests,
             )
 

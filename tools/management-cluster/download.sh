@@ -80,8 +80,8 @@ function download {
 
 # The checksum that is known of a name, if any.
 function recorded {
-    # The second file is made with the first record.
-    { cat ${CHECKSUMS:+"$CHECKSUMS"} "$CACHE/SHA256SUMS" 2>/dev/null || true; } |
+    # Before the first download there is no second file.
+    (cat ${CHECKSUMS:+"$CHECKSUMS"} "$CACHE/SHA256SUMS" 2>/dev/null || :) |
         awk -v name="$1" '$2 == name || $2 == "*" name { print $1; exit }'
 }
 

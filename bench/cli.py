@@ -43,75 +43,45 @@ def _parser() -> argparse.ArgumentParser:
         prog="python3 -m bench", description="Measure what polling costs."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-
-    def add(
-        name: str, do: Callable[[argparse.Namespace], int], text: str
-    ) -> argparse.ArgumentParser:
-        made: argparse.ArgumentParser = commands.add_parser(name, help=text)
-        made.set_defaults(do=do)
-        return made
-
-    _add_run(add("run", _run, "measure ticks"))
-    record = add("record", _record, "record a cluster of the running lab")
-    record.add_argument("release")
-    record.add_argument("state")
-    report = add("report", _report, "write table and picture")
+    run = commands.add_parser("run", help="measure ticks")
+    run.set_defaults(do=_run)
+    options: tuple[tuple[str, Callable[[str], Any], Any, str], ...] = (
+        ("clusters", _numbers, (1, 10, 100, 1000), "sizes of the population"),
+        ("kinds", _choice(kinds.ALL), kinds.ALL, ", ".join(kinds.ALL)),
+        (
+            "drivers",
+            _choice(kinds.DRIVERS),
+            kinds.DEFAULT,
+            "new (this checkout), 1.4.0, or before: this driver in the "
+            "checkout $BENCH_BEFORE",
+        ),
+        ("runs", int, 3, "new processes of each driver, in turns"),
+        ("out", pathlib.Path, None, "folder of results.jsonl (.bench)"),
+    )
+    for name, kind, default, text in options:
+        run.add_argument(f"--{name}", type=kind, default=default, help=text)
+    report = commands.add_parser("report", help="write table and picture")
+    report.set_defaults(do=_report)
     report.add_argument("results", type=pathlib.Path, nargs="*")
     report.add_argument(
         "--docs", action="store_true", help="those of the documentation"
     )
-    add("stop", _stop, "stop servers that were left running")
+    stop = commands.add_parser(
+        "stop", help="stop servers that were left running"
+    )
+    stop.set_defaults(do=_stop)
     return parser
 
 
-def _add_run(run: argparse.ArgumentParser) -> None:
-    sizes = (1, 10, 100, 1000)
-    options: tuple[tuple[str, Callable[[str], Any], Any, str], ...] = (
-        (
-            "--clusters",
-            _numbers,
-            sizes,
-            "sizes of the population for health ticks",
-        ),
-        (
-            "--in-progress",
-            _numbers,
-            sizes,
-            "clusters of the largest population that are in progress, for "
-            "status ticks",
-        ),
-        ("--kinds", _choice(kinds.ALL), kinds.ALL, ", ".join(kinds.ALL)),
-        ("--runs", int, 3, "new processes of each driver, in turns"),
-        ("--ticks", int, 1, "measured ticks of each process"),
-        # Polls share a look at health for up to twenty seconds.
-        (
-            "--spacing",
-            float,
-            25.0,
-            "seconds between two ticks of this driver's process",
-        ),
-        (
-            "--drivers",
-            _choice(kinds.DRIVERS),
-            kinds.DEFAULT,
-            "new (this checkout), 1.4.0, none, or before: this driver in the "
-            "checkout $BENCH_BEFORE",
-        ),
-        ("--out", pathlib.Path, None, "folder of results.jsonl (.bench)"),
-    )
-    for name, kind, default, text in options:
-        run.add_argument(name, type=kind, default=default, help=text)
-
-
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in text.split(",") if each)
+    return tuple(map(int, text.split(",")))
 
 
 def _choice(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
     """Return the type of an argument of some words out of these."""
 
     def words(text: str) -> tuple[str, ...]:
-        names = tuple(each for each in text.split(",") if each)
+        names = tuple(text.split(","))
         if unknown := set(names) - set(known):
             raise argparse.ArgumentTypeError(f"{unknown}: known are {known}")
         return names
@@ -126,11 +96,8 @@ def _run(given: argparse.Namespace) -> int:
     plan = measuring.Plan(
         kinds=given.kinds,
         clusters=given.clusters,
-        in_progress=given.in_progress,
         names=given.drivers,
         runs=given.runs,
-        ticks=given.ticks,
-        spacing=given.spacing,
         target=(given.out or places.STATE) / "results.jsonl",
     )
     return 1 if measuring.run(plan, _say) else 0
@@ -146,15 +113,6 @@ def _report(given: argparse.Namespace) -> int:
 
     results = given.results or [places.RESULTS]
     _say(report.report(results, places.STATE, docs=given.docs))
-    return 0
-
-
-def _record(given: argparse.Namespace) -> int:
-    from bench import places
-    from bench import record
-
-    target = places.RECORDED / f"{given.state}.json.gz"
-    record.record(given.release, target, secrets=given.state == "settled")
     return 0
 
 

@@ -32,16 +32,12 @@ class Counter:
         self._offset = places.AUDIT_LOG.stat().st_size
 
     def read(self) -> dict[str, Any]:
-        """Requests by verb and kind, and bytes."""
+        """Return the number of requests, and bytes."""
         time.sleep(_SETTLE)
         with places.AUDIT_LOG.open() as stream:
             stream.seek(self._offset)
-            by_kind = requests_by_kind(stream)
-        return {
-            "requests": sum(by_kind.values()),
-            "requests_by_kind": by_kind,
-            "bytes": _sent() - self._bytes,
-        }
+            count = requests(stream)
+        return {"requests": count, "bytes": _sent() - self._bytes}
 
 
 def _sent() -> float:
@@ -54,14 +50,7 @@ def sent(metrics: str) -> float:
     return sum(map(float, _SIZES.findall(metrics)))
 
 
-def requests_by_kind(lines: Iterable[str]) -> dict[str, int]:
-    """Requests by ``verb resource`` in an audit log, probes left out."""
-    found: dict[str, int] = {}
-    for line in lines:
-        event = json.loads(line)
-        if event["requestURI"].startswith(_PROBES):
-            continue
-        what = (event.get("objectRef") or {}).get("resource") or "discovery"
-        key = f"{event['verb']} {what}"
-        found[key] = found.get(key, 0) + 1
-    return dict(sorted(found.items()))
+def requests(lines: Iterable[str]) -> int:
+    """Return the number of requests in an audit log, without probes."""
+    uris = (json.loads(line)["requestURI"] for line in lines)
+    return sum(not uri.startswith(_PROBES) for uri in uris)

@@ -23,11 +23,8 @@ from lab import planes
 #: Group and version (the one that 1.4.0 asks for), and plurals.
 KINDS = {
     "apis/cluster.x-k8s.io/v1beta1": (
-        "clusters",
-        "machinedeployments",
-        "machines",
-        "machinesets",
-        "machinehealthchecks",
+        *("clusters", "machinedeployments", "machinehealthchecks"),
+        *("machines", "machinesets"),
     ),
     "apis/controlplane.cluster.x-k8s.io/v1beta1": ("kubeadmcontrolplanes",),
     "apis/bootstrap.cluster.x-k8s.io/v1beta1": (
@@ -35,8 +32,7 @@ KINDS = {
         "kubeadmconfigtemplates",
     ),
     "apis/infrastructure.cluster.x-k8s.io/v1beta1": (
-        "openstackclusters",
-        "openstackmachines",
+        *("openstackclusters", "openstackmachines"),
         "openstackmachinetemplates",
     ),
     "apis/addons.stackhpc.com/v1alpha1": ("helmreleases", "manifests"),
@@ -44,29 +40,18 @@ KINDS = {
     "api/v1": ("secrets",),
 }
 _SECONDS = 60.0
-_TRIES = 20
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def wait_until_read() -> None:
-    """Until the API server has read all that was written behind its back.
+    """Wait until the API server has what was written behind its back.
 
     Before that it refuses a LIST: "Too large resource version" (504).
-
-    :raises RuntimeError: it does not
     """
-    paths = [
-        f"{places.API}/{version}/{plural}"
-        for version, found in KINDS.items()
-        for plural in found
-    ]
     with session() as http:
-        for path in paths:
-            for _ in range(_TRIES):
-                if http.get(path, params={"limit": 1}, timeout=60).ok:
-                    break
-            else:
-                raise RuntimeError(f"the API server does not list {path}")
+        for version, found in KINDS.items():
+            for plural in found:
+                _wait(http, f"/{version}/{plural}?limit=1")
 
 
 def session() -> requests.Session:
@@ -74,10 +59,7 @@ def session() -> requests.Session:
     made = requests.Session()
     made.trust_env = False
     made.verify = str(planes.FIRST.authority)
-    made.cert = (
-        str(layout.PKI / "admin.crt"),
-        str(layout.PKI / "admin.key"),
-    )
+    made.cert = tuple(str(layout.PKI / f"admin.{e}") for e in ("crt", "key"))
     return made
 
 
@@ -89,24 +71,20 @@ def plurals() -> dict[str, str]:
 
 
 def apply() -> None:
-    """Make the CRDs, and wait until the API server serves them."""
+    """Make the CRDs, and wait until the API server serves all kinds."""
     with session() as http:
         for each in _wanted():
             answer = http.post(places.API + _CRDS, json=each, timeout=30)
             if answer.status_code != requests.codes.conflict:
                 answer.raise_for_status()
-        for each in _wanted():
-            spec = each["spec"]
-            version = spec["versions"][0]["name"]
-            path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}"
-            _wait(http, places.API + path)
+    wait_until_read()
 
 
-def _wait(http: requests.Session, url: str) -> None:
+def _wait(http: requests.Session, path: str) -> None:
     deadline = time.monotonic() + _SECONDS
-    while not http.get(url, timeout=30).ok:
+    while not http.get(places.API + path, timeout=60).ok:
         if time.monotonic() > deadline:
-            raise SystemExit(f"the API server does not serve {url}")
+            raise SystemExit(f"the API server does not serve {path}")
         time.sleep(0.2)
 
 

@@ -23,7 +23,6 @@ _RUNNER = layout.CHECKOUT / "bench" / "runner.py"
 #: Versions of this driver; they keep objects from one tick to the next.
 OURS = (kinds.NEW, kinds.BEFORE)
 _BEFORE = "BENCH_BEFORE"
-_DRIVER = "magnum_capi_helm.driver:Driver"
 
 
 class Process:
@@ -68,12 +67,8 @@ class Process:
 
     def wrong(self) -> list[str]:
         """Return the wrong verdicts of the last health poll."""
-        if self.name == kinds.NONE:
-            return []
-        task = {
-            "expected": str(places.EXPECTED),
-            "per_node": self.name in OURS,
-        }
+        expected, per_node = str(places.EXPECTED), self.name in OURS
+        task = {"expected": expected, "per_node": per_node}
         wrong: list[str] = self._ask(task)
         return wrong
 
@@ -122,13 +117,9 @@ def _virtual(name: str) -> pathlib.Path:
     if name == kinds.OLD:
         predecessor.install()
         source = predecessor.FOLDER
-    elif name == kinds.BEFORE:
-        source = places.STATE / "driver-before"
-        _register(source, _DRIVER)
-        _link_checkout(source)
     else:
-        source = places.STATE / "driver-none"
-        _register(source, "bench.noop:Driver")
+        source = places.STATE / "driver-before"
+        _link_checkout(source)
     (lab,) = layout.VENV.glob("lib/*/site-packages")
     (own,) = folder.glob("lib/*/site-packages")
     (own / "bench.pth").write_text(f"{source}\n{lab}\n")
@@ -136,7 +127,7 @@ def _virtual(name: str) -> pathlib.Path:
 
 
 def _link_checkout(folder: pathlib.Path) -> None:
-    """Link the driver of another checkout into a folder.
+    """Link the driver of another checkout into a folder, and register it.
 
     :raises LabError: the environment names no checkout
     """
@@ -146,19 +137,13 @@ def _link_checkout(folder: pathlib.Path) -> None:
             f"{package} has no driver.py",
             hint=f"{_BEFORE} takes the folder of another checkout.",
         )
-    link = folder / package.name
-    link.unlink(missing_ok=True)
-    link.symlink_to(package.resolve())
-
-
-def _register(folder: pathlib.Path, driver: str) -> None:
-    """Register a driver under the name of this one's entry point."""
+    shutil.rmtree(folder, ignore_errors=True)
     info = folder / "magnum_capi_helm-0.dist-info"
-    shutil.rmtree(info, ignore_errors=True)
     info.mkdir(parents=True)
+    (folder / package.name).symlink_to(package.resolve())
     (info / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: magnum-capi-helm\nVersion: 0\n"
     )
     (info / "entry_points.txt").write_text(
-        f"[magnum.drivers]\nk8s_capi_helm_v1 = {driver}\n"
+        "[magnum.drivers]\nk8s_capi_helm_v1 = magnum_capi_helm.driver:Driver\n"
     )

@@ -10,7 +10,6 @@ HOOKS = "hooks"
 NEW = "new"
 BEFORE = "before"
 OLD = "1.4.0"
-NONE = "none"
-DEFAULT = (NEW, OLD, NONE)
+DEFAULT = (NEW, OLD)
 #: BEFORE is this driver in the checkout that BENCH_BEFORE names.
-DRIVERS = (NEW, BEFORE, OLD, NONE)
+DRIVERS = (NEW, BEFORE, OLD)

@@ -16,9 +16,9 @@ from typing import Any
 
 from bench import members
 from bench import places
-from bench import servers
 from bench import template
 from lab import layout
+from lab import postgres
 from lab import tools
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.model import requested_groups
@@ -82,7 +82,9 @@ def configure() -> None:
 @contextlib.contextmanager
 def _cursor(database: str) -> Iterator[Any]:
     with (
-        contextlib.closing(servers.connect(database)) as connection,
+        contextlib.closing(
+            postgres.connect(database, places.POSTGRES_PORT)
+        ) as connection,
         connection.cursor() as cursor,
     ):
         yield cursor
@@ -155,28 +157,22 @@ def settle(in_progress: int) -> None:
         members.Member(number).identity.cluster
         for number in range(in_progress)
     ]
-    statements: tuple[tuple[str, tuple[Any, ...]], ...] = (
-        (
-            "UPDATE cluster SET status = %s, status_reason = NULL",
-            (_COMPLETE,),
-        ),
-        (
-            "UPDATE nodegroup SET status = %s, status_reason = NULL",
-            (_COMPLETE,),
-        ),
-        (
+    with _cursor("magnum") as cursor:
+        for table in ("cluster", "nodegroup"):
+            cursor.execute(
+                f"UPDATE {table} SET status = %s,"  # noqa: S608
+                " status_reason = NULL",
+                (_COMPLETE,),
+            )
+        cursor.execute(
             "UPDATE cluster SET status = %s WHERE uuid = ANY(%s)",
             (_IN_PROGRESS, first),
-        ),
-        (
+        )
+        cursor.execute(
             "UPDATE nodegroup SET status = %s"
             " WHERE name = %s AND cluster_id = ANY(%s)",
             (_IN_PROGRESS, _SCALED, first),
-        ),
-    )
-    with _cursor("magnum") as cursor:
-        for statement, given in statements:
-            cursor.execute(statement, given)
+        )
 
 
 def statuses() -> dict[str, str]:

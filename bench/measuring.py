@@ -18,32 +18,34 @@ from bench import magnum_rows
 from bench import members
 from bench import population
 
+#: Clusters that are in progress in status ticks.
+_IN_PROGRESS = (1, 10, 100, 1000)
+#: Seconds between two ticks of this driver's process: polls share a look at
+#: health for up to twenty.
+_SPACING = 25.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """A plan of measurements.
 
     :param kinds: of ticks
-    :param clusters: sizes of the population for health ticks, rising
-    :param in_progress: clusters in progress for status ticks
+    :param clusters: sizes of the population for health ticks; the largest is
+        that for status ticks
     :param runs: new processes of each driver
-    :param ticks: measured ticks of each process, after the cold one
-    :param spacing: seconds between the ends and beginnings of ticks
     """
 
     kinds: tuple[str, ...]
     clusters: tuple[int, ...]
-    in_progress: tuple[int, ...]
     names: tuple[str, ...]
     runs: int
-    ticks: int
-    spacing: float
     target: pathlib.Path
 
 
 def run(plan: Plan, say: Callable[[str], None]) -> int:
     """Measure everything; the number of wrong verdicts."""
     wrong = 0
+    plan.target.parent.mkdir(parents=True, exist_ok=True)
     with population.running(say) as made:
         health = kinds.HEALTH in plan.kinds
         for size in sorted(plan.clusters) if health else ():
@@ -51,12 +53,11 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
             say(f"{size} clusters")
             wrong += _runs(plan, say, made, kinds.HEALTH, 0)
         size = max(plan.clusters)
-        for count in plan.in_progress:
-            if count > size or kinds.STATUS not in plan.kinds:
-                continue
-            made.become(size, in_progress=count)
-            say(f"{count} of {size} clusters in progress")
-            wrong += _runs(plan, say, made, kinds.STATUS, count)
+        for count in _IN_PROGRESS if kinds.STATUS in plan.kinds else ():
+            if count <= size:
+                made.become(size, in_progress=count)
+                say(f"{count} of {size} clusters in progress")
+                wrong += _runs(plan, say, made, kinds.STATUS, count)
     return wrong
 
 
@@ -73,7 +74,7 @@ def _runs(
         for name in plan.names:
             made.reset()
             with drivers.Process(name) as process:
-                for found in _ticks(plan, process, kind, in_progress):
+                for found in _ticks(process, kind, in_progress):
                     line = {
                         "driver": name,
                         "kind": kind,
@@ -83,22 +84,18 @@ def _runs(
                         **found,
                     }
                     wrong += found["wrong_count"]
-                    plan.target.parent.mkdir(parents=True, exist_ok=True)
                     with plan.target.open("a") as stream:
                         stream.write(json.dumps(line) + "\n")
-                    say(_summary(line))
+                    say(json.dumps(line))
     return wrong
 
 
-def _ticks(
-    plan: Plan, process: drivers.Process, kind: str, in_progress: int
-) -> Any:
-    """A cold tick, measured ticks, and the hooks alone."""
-    modes = [kinds.TICK] * (1 + plan.ticks) + [kinds.HOOKS] * plan.ticks
-    for number, mode in enumerate(modes):
+def _ticks(process: drivers.Process, kind: str, in_progress: int) -> Any:
+    """A cold tick, a measured tick, and the hooks alone."""
+    for number, mode in enumerate((kinds.TICK, kinds.TICK, kinds.HOOKS)):
         if number and process.name in drivers.OURS:
             # The others keep nothing from one tick to the next.
-            time.sleep(plan.spacing)
+            time.sleep(_SPACING)
         counter = counting.Counter()
         found = process.run(kind, mode)
         counted = counter.read()
@@ -128,17 +125,3 @@ def _wrong_rows(in_progress: int) -> list[str]:
         for uuid, status in magnum_rows.statuses().items()
         if (uuid in expected) != (status == "UPDATE_IN_PROGRESS")
     ]
-
-
-def _summary(line: dict[str, Any]) -> str:
-    mode = "cold" if line["cold"] else line["mode"]
-    return (
-        f"{line['driver']:>6} {line['kind']} {mode:5}"
-        f" wall {line['wall']:7.3f} s, hooks {line['hook_wall']:7.3f} s,"
-        f" own CPU {line['own_cpu']:7.3f} s,"
-        f" process {line['process_cpu']:7.3f} s,"
-        f" requests {line['requests']:5d},"
-        f" {line['bytes'] / 1e6:6.1f} MB,"
-        f" TLS {line['handshakes']:4.0f}, peak {line['peak_kb'] / 1e3:.0f} MB,"
-        f" wrong {line['wrong_count']}"
-    )

@@ -33,7 +33,6 @@ _NAMES = {
     kinds.NEW: "this driver",
     kinds.BEFORE: "before",
     kinds.OLD: "1.4.0",
-    kinds.NONE: "none",
 }
 #: Title of a table and its first column, and the axis of the picture.
 _TITLES = {
@@ -115,9 +114,11 @@ def report(
         raise SystemExit("nothing was measured yet: python3 -m bench run")
     runs = min(each.runs for each in found.values())
     text = _NOTE.format(runs=runs) + tables(found)
-    written = TABLE if docs else folder / TABLE.name
-    written.write_text(text)
-    _draw(found, PICTURE if docs else folder / PICTURE.name)
+    table, picture = (
+        path if docs else folder / path.name for path in (TABLE, PICTURE)
+    )
+    table.write_text(text)
+    _draw(found, picture)
     return text
 
 
@@ -133,16 +134,13 @@ def costs(lines: Iterable[Mapping[str, Any]]) -> dict[Case, Cost]:
 
 
 def _cost(lines: Sequence[Mapping[str, Any]]) -> Cost:
-    by_mode: dict[str, list[Mapping[str, Any]]] = {
-        kinds.TICK: [],
-        kinds.HOOKS: [],
-    }
-    for each in lines:
-        if not each["cold"]:
-            by_mode[each["mode"]].append(each)
-    figures = {name: _median(by_mode[kinds.TICK], name) for name in _OF_TICKS}
+    ticks, hooks = (
+        [each for each in lines if not each["cold"] and each["mode"] == mode]
+        for mode in (kinds.TICK, kinds.HOOKS)
+    )
+    figures = {name: _median(ticks, name) for name in _OF_TICKS}
     for name, called in _OF_HOOKS.items():
-        figures[called] = _median(by_mode[kinds.HOOKS], name)
+        figures[called] = _median(hooks, name)
     return Cost(
         figures,
         wrong=sum(each["wrong_count"] for each in lines),
@@ -167,23 +165,17 @@ def times_less(new: float, old: float) -> str:
 
 def tables(found: Mapping[Case, Cost]) -> str:
     """A list-table for each kind of tick, as reStructuredText."""
-    return "\n".join(
-        "\n".join(_table(kind, found))
-        for kind in _TITLES
-        if any(case.kind == kind for case in found)
-    )
-
-
-def _table(kind: str, found: Mapping[Case, Cost]) -> Iterator[str]:
-    title, size, _ = _TITLES[kind]
-    yield f".. list-table:: {title}"
-    yield "   :header-rows: 1"
-    yield ""
+    lines: list[str] = []
     headings = [heading for heading, _, _ in _COLUMNS]
-    yield from _row([size, "Driver", *headings, "Wrong"])
-    for count in sorted({case.size for case in found if case.kind == kind}):
-        yield from _rows(kind, count, found)
-    yield ""
+    for kind, (title, size, _) in _TITLES.items():
+        counts = sorted({case.size for case in found if case.kind == kind})
+        if counts:
+            lines += [f".. list-table:: {title}", "   :header-rows: 1", ""]
+            lines += _row([size, "Driver", *headings, "Wrong"])
+            for count in counts:
+                lines += _rows(kind, count, found)
+            lines.append("")
+    return "\n".join(lines)
 
 
 def _rows(kind: str, count: int, found: Mapping[Case, Cost]) -> Iterator[str]:

@@ -14,7 +14,6 @@ import dataclasses
 import fcntl
 import shutil
 
-import psycopg2
 import yaml
 
 from bench import places
@@ -23,7 +22,6 @@ from lab import management
 from lab import planes
 from lab import postgres
 from lab import service
-from lab import tools
 
 #: What the programs of the lab are called in the audit log: nobody else is
 #: "lab". The API server speaks to itself, too.
@@ -69,26 +67,18 @@ def all_servers() -> list[service.Service]:
     api_server = dataclasses.replace(
         api_server, argv=(*api_server.argv, *audited), env={}
     )
-    return [etcd, api_server, _database(), _keystone()]
+    database = postgres.server(
+        places.PLANE.called("postgres"),
+        places.POSTGRES_DATA,
+        places.POSTGRES_PORT,
+    )
+    return [etcd, api_server, database, _keystone()]
 
 
 def stop() -> None:
     """Stop all of them."""
     for each in reversed(all_servers()):
         each.stop()
-
-
-def _database() -> service.Service:
-    """Magnum's database: of an option that is there twice, the last counts."""
-    lab = postgres.server()
-    own = ("-D", str(places.POSTGRES_DATA), f"-cport={places.POSTGRES_PORT}")
-    return dataclasses.replace(
-        lab,
-        name=places.PLANE.called(lab.name),
-        argv=(*lab.argv, *own),
-        ports=(places.POSTGRES_PORT,),
-        probe=_accepts,
-    )
 
 
 def _keystone() -> service.Service:
@@ -103,25 +93,6 @@ def _keystone() -> service.Service:
     )
 
 
-def connect(name: str) -> psycopg2.extensions.connection:
-    """A connection to a database, that commits each statement."""
-    made = psycopg2.connect(
-        host="127.0.0.1",
-        port=places.POSTGRES_PORT,
-        user="postgres",
-        dbname=name,
-    )
-    made.autocommit = True
-    return made
-
-
-def _accepts() -> bool:
-    with contextlib.suppress(psycopg2.OperationalError):
-        connect("postgres").close()
-        return True
-    return False
-
-
 def make() -> None:
     """New, empty data folders, and the files that the servers read."""
     stop()
@@ -133,18 +104,4 @@ def make() -> None:
     text = layout.KUBECONFIG.read_text().replace(planes.FIRST.api, places.API)
     places.KUBECONFIG.write_text(text)
     places.KUBECONFIG.chmod(0o600)
-    folder = places.POSTGRES_DATA
-    folder.mkdir(mode=0o700)
-    postgres.give(folder)
-    tools.run(
-        [
-            *postgres.unprivileged(),
-            postgres.programs() / "initdb",
-            "--username=postgres",
-            "--auth=trust",
-            "--encoding=UTF8",
-            "--no-sync",
-            folder,
-        ],
-        log=places.log("initdb"),
-    )
+    postgres.initialize(places.POSTGRES_DATA)

@@ -21,24 +21,6 @@ _FINGERPRINT = re.compile(
 _CREDENTIAL_ID = re.compile(r"application_credential_id: ([0-9a-f]{32})")
 
 
-def fill(size: int) -> dict[str, Any]:
-    """A value of a Secret that was so long, and that nobody reads."""
-    return {"fill": size}
-
-
-def plain(text: str) -> dict[str, Any]:
-    """A value of a Secret that is text."""
-    return {"text": text}
-
-
-def packed(content: bytes, depth: int) -> dict[str, Any]:
-    """A value of a Secret that is compressed text.
-
-    :param depth: how many times it is in base64; helm adds one
-    """
-    return {"packed": content.decode(), "depth": depth}
-
-
 @dataclasses.dataclass(frozen=True)
 class Identity:
     """Names and ids that differ from the recorded cluster."""
@@ -52,7 +34,9 @@ class Identity:
 class Template:
     """A recorded cluster.
 
-    :param recorded: what ``bench record`` wrote, decompressed
+    A value of a Secret is text, text that was packed, or the size of a filler.
+
+    :param recorded: objects, rows and names of a cluster, as JSON
     """
 
     def __init__(self, recorded: bytes) -> None:

@@ -7,6 +7,7 @@ to run as root; it then runs as ``nobody``, with the one capability that lets
 it reach its files wherever the checkout is.
 """
 
+import functools
 import os
 import pathlib
 import shutil
@@ -27,7 +28,6 @@ _LOG = layout.log("initdb")
 _NOBODY = 65534
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
-    "port": str(PORT),
     "unix_socket_directories": "",
     "max_connections": "300",
     # The lab's data may be lost with the machine's power.
@@ -86,8 +86,14 @@ def make() -> None:
         raise errors.LabError("PostgreSQL is missing from the environment")
     shutil.rmtree(layout.POSTGRES, ignore_errors=True)
     fresh = layout.POSTGRES / "new"
-    fresh.mkdir(parents=True, mode=0o700)
-    give(fresh)
+    initialize(fresh)
+    fresh.rename(DATA)
+
+
+def initialize(folder: pathlib.Path) -> None:
+    """Make an empty data folder."""
+    folder.mkdir(parents=True, mode=0o700)
+    give(folder)
     tools.run(
         [
             *unprivileged(),
@@ -96,45 +102,47 @@ def make() -> None:
             "--auth=trust",
             "--encoding=UTF8",
             "--no-sync",
-            fresh,
+            folder,
         ],
         log=_LOG,
     )
-    fresh.rename(DATA)
 
 
-def _accepts() -> bool:
+def _accepts(port: int) -> bool:
     """Whether it takes connections; not so while it recovers."""
     try:
-        connect("postgres").close()
+        connect("postgres", port).close()
     except psycopg2.OperationalError:
         return False
     return True
 
 
-def connect(database: str) -> psycopg2.extensions.connection:
+def connect(database: str, port: int = PORT) -> psycopg2.extensions.connection:
     """A connection that commits each statement by itself."""
     made = psycopg2.connect(
-        host="127.0.0.1", port=PORT, user="postgres", dbname=database
+        host="127.0.0.1", port=port, user="postgres", dbname=database
     )
     made.autocommit = True
     return made
 
 
-def server() -> service.Service:
+def server(
+    name: str = "postgres", data: pathlib.Path = DATA, port: int = PORT
+) -> service.Service:
     """The server; SIGINT is its fast shutdown, SIGTERM waits for clients."""
     settings = (f"-c{name}={value}" for name, value in _SETTINGS.items())
     return service.Service(
-        "postgres",
+        name,
         (
             *unprivileged(),
             str(programs() / "postgres"),
             "-D",
-            str(DATA),
+            str(data),
             *settings,
+            f"-cport={port}",
         ),
         layer=1,
-        ports=(PORT,),
-        probe=_accepts,
+        ports=(port,),
+        probe=functools.partial(_accepts, port),
         first_signal=signal.SIGINT,
     )

@@ -17,12 +17,12 @@ apiserver_request_total{resource="secrets",verb="GET"} 7
 """
 
 _AUDIT = """\
-{"verb":"list","requestURI":"/apis/cluster.x-k8s.io/v1beta1/clusters?limit=250","objectRef":{"resource":"clusters"}}
-{"verb":"list","requestURI":"/apis/cluster.x-k8s.io/v1beta1/clusters?limit=250&continue=x","objectRef":{"resource":"clusters"}}
-{"verb":"get","requestURI":"/api/v1/namespaces/magnum-a/secrets/b","objectRef":{"resource":"secrets"}}
-{"verb":"get","requestURI":"/apis/cluster.x-k8s.io"}
-{"verb":"get","requestURI":"/metrics"}
-{"verb":"get","requestURI":"/readyz"}
+{"requestURI":"/apis/cluster.x-k8s.io/v1beta1/clusters?limit=250"}
+{"requestURI":"/apis/cluster.x-k8s.io/v1beta1/clusters?limit=250&continue=x"}
+{"requestURI":"/api/v1/namespaces/magnum-a/secrets/b"}
+{"requestURI":"/apis/cluster.x-k8s.io"}
+{"requestURI":"/metrics"}
+{"requestURI":"/readyz"}
 """
 
 
@@ -31,7 +31,4 @@ class CountingTest(unittest.TestCase):
         self.assertEqual(1501200.0, counting.sent(_METRICS))
 
     def test_each_page_is_a_request_and_no_probe_is_one(self) -> None:
-        self.assertEqual(
-            {"get discovery": 1, "get secrets": 1, "list clusters": 2},
-            counting.requests_by_kind(_AUDIT.splitlines()),
-        )
+        self.assertEqual(4, counting.requests(_AUDIT.splitlines()))

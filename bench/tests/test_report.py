@@ -10,25 +10,13 @@ from bench import report
 
 
 def _line(driver: str, mode: str, **figures: Any) -> dict[str, Any]:
-    return {
-        "driver": driver,
-        "kind": "health",
-        "clusters": 1000,
-        "in_progress": 0,
-        "run": 0,
-        "mode": mode,
-        "cold": False,
-        "requests": 0,
-        "bytes": 0,
-        "handshakes": 0,
-        "process_cpu": 0.0,
-        "wall": 0.0,
-        "hook_wall": 0.0,
-        "peak_kb": 0,
-        "own_cpu": 0.0,
-        "wrong_count": 0,
-        **figures,
-    }
+    zero = (
+        *("bytes", "cold", "handshakes", "hook_wall", "in_progress"),
+        *("own_cpu", "peak_kb", "process_cpu", "requests", "run", "wall"),
+        "wrong_count",
+    )
+    case = {"driver": driver, "kind": "health", "clusters": 1000, "mode": mode}
+    return {**dict.fromkeys(zero, 0), **case, **figures}
 
 
 class MediansTest(unittest.TestCase):

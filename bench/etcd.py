@@ -26,7 +26,7 @@ _MOST = 100
 
 
 class Store:
-    """One connection to etcd; for one thread."""
+    """A connection to etcd, for one thread."""
 
     def __init__(self, plurals: dict[str, str]) -> None:
         self._session = requests.Session()

@@ -10,7 +10,6 @@ from lab import layout
 from lab import planes
 
 STATE = layout.CHECKOUT / ".bench"
-RECORDED = pathlib.Path(__file__).parent / "recorded"
 KUBECONFIG = STATE / "kubeconfig"
 AUDIT_POLICY = STATE / "audit-policy.yaml"
 AUDIT_LOG = STATE / "audit.log"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 import contextlib
 import json
-import queue
 from typing import Any
 
 from bench import crds
@@ -39,9 +38,6 @@ class Population:
             state: template.recorded(state) for state in members.STATES
         }
         self._plurals = crds.plurals()
-        self._stores: queue.SimpleQueue[etcd.Store] = queue.SimpleQueue()
-        for _ in range(_THREADS):
-            self._stores.put(etcd.Store(self._plurals))
         self._states: list[str] = []
         self._identity = ""
 
@@ -125,11 +121,7 @@ class Population:
         numbers: Iterable[int],
     ) -> None:
         def one(number: int) -> None:
-            store = self._stores.get()
-            try:
-                task(store, number)
-            finally:
-                self._stores.put(store)
+            task(etcd.Store(self._plurals), number)
 
         with futures.ThreadPoolExecutor(_THREADS) as pool:
             for done, _ in enumerate(pool.map(one, numbers), 1):

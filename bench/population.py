@@ -19,8 +19,6 @@ from bench import servers
 from bench import template
 
 _THREADS = 4
-#: Rows of so many clusters are written at once.
-_BATCH = 50
 
 Say = Callable[[str], None]
 
@@ -70,9 +68,7 @@ class Population:
             raise ValueError("a population never shrinks")
         wanted = [members.state(each, in_progress) for each in range(size)]
         new = range(len(self._states), size)
-        for start in range(0, len(new), _BATCH):
-            batch = new[start : start + _BATCH]
-            magnum_rows.insert([self._rows(each) for each in batch])
+        magnum_rows.insert([self._rows(each) for each in new])
         self._work(self._make, new)
         self._states += [members.SETTLED] * len(new)
         changed = [
@@ -95,14 +91,11 @@ class Population:
         The first driver that polls a cluster in progress notes its progress
         in the Cluster, and the others would find that note.
         """
-        in_progress = [
-            number
-            for number, state in enumerate(self._states)
-            if state == members.SCALING
-        ]
-        self._work(self._reset_cluster, in_progress)
+        # The first ones.
+        in_progress = self._states.count(members.SCALING)
+        self._work(self._reset_cluster, range(in_progress))
         crds.wait_until_read()
-        magnum_rows.settle(len(in_progress))
+        magnum_rows.settle(in_progress)
 
     def _expected(self) -> dict[str, dict[str, Any]]:
         """State and nodes of each cluster, by UUID."""

@@ -67,19 +67,18 @@ def parse(text: str, prompt: str = "") -> list[Step]:
     :raises ValueError: a command does not end
     """
     found: list[Step] = []
-    lines = iter(text.splitlines())
-    for line in lines:
-        if line.startswith(prompt) and line.strip():
-            command = line.removeprefix(prompt)
-            while _is_open(command):
-                following = next(lines, None)
-                if following is None:
-                    raise ValueError(f"{command!r} does not end")
-                command = f"{command}\n{following}"
-            found.append(Step(command))
+    command = ""
+    for line in text.splitlines():
+        if command or (line.startswith(prompt) and line.strip()):
+            command += f"\n{line}" if command else line.removeprefix(prompt)
+            if not _is_open(command):
+                found.append(Step(command))
+                command = ""
         elif found:
-            command, shown = found.pop()
-            found.append(Step(command, f"{shown}{line}\n"))
+            last = found.pop()
+            found.append(last._replace(shown=f"{last.shown}{line}\n"))
+    if command:
+        raise ValueError(f"{command!r} does not end")
     return found
 
 

@@ -29,8 +29,50 @@ from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import programs
 
 _RC = {"demo": "openrc", "admin": "admin-openrc"}
-#: The shell ends, or a command never does; Magnum refuses; a change fails.
-_FAILURES = (RuntimeError, OSError, ka_exceptions.ClientException)
+
+
+@contextlib.contextmanager
+def shell(
+    env: Mapping[str, str], longest: float = 300
+) -> Iterator[Callable[[str], tuple[int, str]]]:
+    """Start one bash for a whole page in ``$HOME``, and kill it in the end.
+
+    What is yielded runs a command, and returns its exit code and what it
+    printed. It raises TimeoutError after ``longest`` seconds.
+    """
+    home = pathlib.Path(env["HOME"])
+    step, printed = home / ".step", home / ".printed"
+    with subprocess.Popen(
+        ["bash", "--noprofile", "--norc", "-o", "pipefail"],
+        cwd=home,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        lines, codes = child.stdin, child.stdout
+        assert lines and codes
+
+        def run(command: str) -> tuple[int, str]:
+            step.write_text(f"{command}\n")
+            printed.write_text("")
+            lines.write(f". '{step}' </dev/null >>'{printed}' 2>&1; echo $?\n")
+            lines.flush()
+            ended, _, _ = select.select([codes], [], [], longest)
+            text = printed.read_text(errors="replace")
+            if not ended:
+                raise TimeoutError(f"{command}: {text[-2000:]}")
+            code = codes.readline()
+            if not code:
+                raise RuntimeError(f"{command} ended the shell")
+            return int(code), text
+
+        try:
+            yield run
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
 
 
 class Reader:
@@ -40,8 +82,7 @@ class Reader:
     """
 
     def __init__(self, page: str, say: Callable[[str], object]) -> None:
-        self.run = 0
-        self.not_run = 0
+        self.run = self.not_run = 0
         self.wrong: list[str] = []
         self._steps = commands.steps(commands.read(page))
         self._say = say
@@ -59,14 +100,18 @@ class Reader:
             for part in (self._go_through, self._leave):
                 try:
                     part()
-                except _FAILURES as error:
+                except (
+                    ka_exceptions.ClientException,
+                    TimeoutError,
+                    waiting.NotDone,
+                ) as error:
                     self._note(str(error))
 
     def _go_through(self) -> None:
-        self._prepare(f". '{programs.LAB / _RC[self._table.user]}'")
-        for name in self._table.given:
-            self._prepare(tables.GIVEN[name])
-        self._prepare(self._table.before)
+        login = f". '{programs.LAB / _RC[self._table.user]}'"
+        given = (tables.GIVEN[name] for name in self._table.given)
+        for script in (login, *given, self._table.before):
+            self._prepare(script)
         for step in self._steps:
             self._step(step)
         self._waiting.settle()
@@ -114,51 +159,6 @@ class Reader:
         self.wrong.append(wrong)
 
 
-@contextlib.contextmanager
-def shell(
-    env: Mapping[str, str], longest: float = 300
-) -> Iterator[Callable[[str], tuple[int, str]]]:
-    """Start one bash for a whole page in ``$HOME``, and kill it in the end.
-
-    Directories, variables and masks stay. What is yielded runs a command, and
-    returns its exit code and what it printed. It raises TimeoutError after
-    ``longest`` seconds.
-    """
-    home = pathlib.Path(env["HOME"])
-    step, printed = home / ".step", home / ".printed"
-    with subprocess.Popen(
-        ["bash", "--noprofile", "--norc", "-o", "pipefail"],
-        cwd=home,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    ) as child:
-        lines, codes = child.stdin, child.stdout
-        assert lines and codes
-
-        def run(command: str) -> tuple[int, str]:
-            step.write_text(f"{command}\n")
-            printed.write_text("")
-            lines.write(f". '{step}' </dev/null >>'{printed}' 2>&1; echo $?\n")
-            lines.flush()
-            ended, _, _ = select.select([codes], [], [], longest)
-            text = printed.read_text(errors="replace")
-            if not ended:
-                raise TimeoutError(f"{command}: {text[-2000:]}")
-            code = codes.readline()
-            if not code:
-                raise RuntimeError(f"{command} ended the shell")
-            return int(code), text
-
-        try:
-            yield run
-        finally:
-            os.killpg(child.pid, signal.SIGKILL)
-
-
 def columns(text: str) -> list[str]:
     """Return the names of a table's columns; none: there is no table."""
     head = re.search(r"^\+-.*\n\|(.*)\|$", text, re.MULTILINE)
@@ -177,15 +177,15 @@ def _environment(home: pathlib.Path) -> dict[str, str]:
     return {**folders, **shown, "PATH": os.environ["PATH"]}
 
 
-def main(words: list[str]) -> bool:
+def main(pages: list[str]) -> bool:
     """Return whether a command did not do what its page says."""
-    if words[:1] == ["--tests"]:
-        for page in words[1:]:
+    if pages[:1] == ["--tests"]:
+        for page in pages[1:]:
             for word in tables.load(page).tests:
                 print(*tables.tests(word), sep="\n")
         return False
     failed = False
-    for page in words or tables.pages():
+    for page in pages or tables.pages():
         if not tables.load(page).not_run:
             reader = Reader(page, functools.partial(print, end="", flush=True))
             reader.read()

@@ -27,7 +27,7 @@ _LONGEST = 360 * base.SLOWER
 #: Seconds in which Magnum writes down that a change begins.
 _BEGINS = 20
 _GONE = "DELETE_COMPLETE"
-_TEMPLATE = re.compile(r"openstack coe cluster template create (\S+)")
+_CREATE = re.compile(r"openstack coe cluster (template )?create (\S+)")
 _CHANGE = re.compile(
     r"openstack coe (cluster (create|delete|resize|update|upgrade)"
     r"|credential rotate|nodegroup (create|delete|update)) (?P<name>\S+)"
@@ -49,8 +49,8 @@ class Waiting:
         self._magnum = magnum
         #: Cluster -> the command that changes it, and its state before.
         self._under_way: dict[str, tuple[str, Any]] = {}
-        self._clusters: set[str] = set()
-        self._templates: set[str] = set()
+        #: Kind and name of what the page creates.
+        self._created: set[tuple[str, str]] = set()
 
     def before(self, command: str) -> None:
         """Wait for what the command needs.
@@ -58,16 +58,14 @@ class Waiting:
         :raises NotDone: an earlier command failed
         """
         line = commands.one_line(command)
-        if template := _TEMPLATE.match(line):
-            self._delete("clustertemplates", template[1])
-            self._templates.add(template[1])
         if not _AT_ONCE.match(line):
             self.settle()
+        if create := _CREATE.match(line):
+            kind = "clustertemplates" if create[1] else "clusters"
+            self._remove(kind, create[2])
+            self._created.add((kind, create[2]))
         if change := _CHANGE.match(line):
             name = change["name"]
-            if change[2] == "create":
-                self._remove(name)
-                self._clusters.add(name)
             self._under_way[name] = (command, self._state(name)[:2])
 
     def settle(self) -> None:
@@ -79,11 +77,9 @@ class Waiting:
             self._wait(*self._under_way.popitem())
 
     def clean_up(self) -> None:
-        """Delete what the page made."""
-        for name in self._clusters:
-            self._remove(name)
-        for name in self._templates:
-            self._delete("clustertemplates", name)
+        """Delete what the page made, the clusters first."""
+        for kind, name in sorted(self._created):
+            self._remove(kind, name)
 
     def _state(self, name: str) -> tuple[str, Any, str]:
         """Return a cluster's status, time of the last change, and reason."""
@@ -106,14 +102,14 @@ class Waiting:
             _until(lambda: self._state(name)[:2] != before, "", _BEGINS)
         _until(ended, command)
 
-    def _remove(self, name: str) -> None:
-        if self._state(name)[0] not in (_GONE, "DELETE_IN_PROGRESS"):
-            self._delete("clusters", name)
-        _until(lambda: self._state(name)[0] == _GONE, f"delete {name}")
-
-    def _delete(self, kind: str, name: str) -> None:
-        with contextlib.suppress(ka_exceptions.NotFound):
-            self._magnum.call("DELETE", f"/{kind}/{name}")
+    def _remove(self, kind: str, name: str) -> None:
+        if kind == "clustertemplates" or self._state(name)[0] not in (
+            *(_GONE, "DELETE_IN_PROGRESS"),
+        ):
+            with contextlib.suppress(ka_exceptions.NotFound):
+                self._magnum.call("DELETE", f"/{kind}/{name}")
+        if kind == "clusters":
+            _until(lambda: self._state(name)[0] == _GONE, f"delete {name}")
 
 
 def _until(

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
 import subprocess
 import sys
 import tarfile
+from typing import NamedTuple
 import zipfile
 
 CHECKOUT = pathlib.Path(__file__).parents[1]
@@ -17,8 +17,7 @@ PACKAGE = "magnum_capi_helm"
 _BUILD_SECONDS = 900
 
 
-@dataclasses.dataclass(frozen=True)
-class Archives:
+class Archives(NamedTuple):
     """The two files that a release uploads."""
 
     sdist: pathlib.Path

@@ -251,25 +251,20 @@ def component(releases: Mapping[str, set[Found]]) -> dict[str, Any]:
     return kinds
 
 
-def read_sources() -> dict[str, Any]:
-    """Return the keys of the file that come from the sources."""
-    readers = {CORE: of_core, CAPO: of_capo}
+def main() -> None:
+    """Write the list."""
     parts = {
         name: component(
             {each.rpartition(".")[0]: reader(each) for each in RELEASES[name]}
         )
-        for name, reader in readers.items()
+        for name, reader in ((CORE, of_core), (CAPO, of_capo))
     }
     versions = {name: list(each) for name, each in RELEASES.items()}
-    return {"sources": versions, "negative": negative(), "components": parts}
-
-
-def main() -> None:
-    """Write the list."""
-    text = LIST.read_text()
+    new = {"sources": versions, "negative": negative(), "components": parts}
     dump = yaml.safe_dump(
-        read_sources(), default_flow_style=None, sort_keys=False, width=79
+        new, default_flow_style=None, sort_keys=False, width=79
     )
+    text = LIST.read_text()
     start, end = text.index("sources:"), text.index("by_hand:")
     LIST.write_text(f"{text[:start]}{dump}{text[end:]}")
 

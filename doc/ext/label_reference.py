@@ -3,11 +3,9 @@
 """The directives of labels, all from the code.
 
 ``magnum-labels``: each label, by topic; ``magnum-label-summary``: a row for
-each label; ``magnum-label-names``: labels that other drivers have under
-another name; ``magnum-ignored-labels``: labels of
-other drivers that are accepted and have no effect here, of one class:
-``functional`` or ``harmless``; ``magnum-labels-of``: all labels of another
-driver.
+each label; ``magnum-ignored-labels``: labels of other drivers that are accepted
+and have no effect here, of one class: ``functional`` or ``harmless``;
+``magnum-labels-of``: all labels of another driver.
 
 The declarations that validate a label are the only source of its page, so
 the page can't be wrong about a name, a default or what is allowed.
@@ -100,16 +98,6 @@ def _row(label: labels.Label[Any]) -> tuple[str, str, str, str]:
         default = markup.text(text)
     change = {**_CHANGES, **_WITHOUT_VALUES}[label.name]
     return _link(label), default, markup.text(first), change
-
-
-def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
-    """Yield a table: the name elsewhere, and the name here."""
-    rows = sorted(
-        (markup.literal(alias), _link(label))
-        for label in declared
-        for alias in label.aliases
-    )
-    return markup.table(("Name elsewhere", "Name here"), (50, 50), rows)
 
 
 def without_effect(
@@ -250,7 +238,6 @@ def setup(app: application.Sphinx) -> dict[str, bool]:
         {
             "magnum-labels": lambda _: reference(features.TOPICS),
             "magnum-label-summary": lambda _: summary(features.TOPICS),
-            "magnum-label-names": lambda _: names(features.LABELS),
             "magnum-ignored-labels": _ignored_labels,
             "magnum-labels-of": _labels_of,
         },

@@ -3,9 +3,9 @@
 """The directives of labels, all from the code.
 
 ``magnum-labels``: each label, by topic; ``magnum-label-summary``: a row for
-each label; ``magnum-ignored-labels``: labels of other drivers that are accepted
-and have no effect here, of one class: ``functional`` or ``harmless``;
-``magnum-labels-of``: all labels of another driver.
+each label; ``magnum-ignored-labels``: labels of other drivers that are
+accepted and have no effect here, of one class: ``functional`` or
+``harmless``; ``magnum-labels-of``: all labels of another driver.
 
 The declarations that validate a label are the only source of its page, so
 the page can't be wrong about a name, a default or what is allowed.

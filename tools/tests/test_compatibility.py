@@ -44,27 +44,24 @@ class CountsTest(unittest.TestCase):
 
 class RecordTest(unittest.TestCase):
     def test_each_set_of_versions_shows_its_last_line(self) -> None:
+        lab = {"helm": "4", "cluster_api": "1.13"}
         lines = [
-            {
-                "environment": environment,
-                "packages": {"magnum": magnum},
-                "passed": number,
-                **beside,
-            }
-            for number, (environment, magnum, beside) in enumerate(
-                (
-                    ("b", "23.0.0", {}),
-                    ("a", "23.0.0", {}),
-                    ("b", "23.0.0", {}),
-                    ("b", "22.0.0", {}),
-                    ("lab", "23.0.0", {"helm": "3", "cluster_api": "1.13"}),
-                    ("lab", "23.0.0", {"helm": "4", "cluster_api": "1.13"}),
-                    ("lab", "23.0.0", {"helm": "4", "cluster_api": "1.14"}),
-                    ("lab", "23.0.0", {"helm": "4", "cluster_api": "1.13"}),
-                )
+            {"environment": name, "packages": {"magnum": magnum}, **beside}
+            for name, magnum, beside in (
+                ("b", "23.0.0", {}),
+                ("a", "23.0.0", {}),
+                ("b", "23.0.0", {}),
+                ("b", "22.0.0", {}),
+                ("lab", "23.0.0", {**lab, "helm": "3"}),
+                ("lab", "23.0.0", lab),
+                ("lab", "23.0.0", {**lab, "cluster_api": "1.14"}),
+                ("lab", "23.0.0", lab),
             )
         ]
-        record = "\n".join(map(json.dumps, lines))
+        record = "\n".join(
+            json.dumps({**each, "passed": number})
+            for number, each in enumerate(lines)
+        )
         self.assertEqual(
             [1, 3, 2, 4, 7, 6],
             [each["passed"] for each in compatibility.newest(record)],

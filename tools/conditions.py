@@ -140,10 +140,13 @@ def constants(folder: pathlib.Path) -> Iterator[Constant]:
                 inside, comment = inside and line != ")", []
 
 
-def _resolved(value: str, own: Mapping[str, str]) -> str:
-    """Return the text of a constant."""
+def _resolved(
+    value: str, own: Mapping[str, str], core: Mapping[str, str] | None = None
+) -> str:
+    """Return the text of a constant; a name with a dot is of the core."""
     while value and not value.startswith('"'):
-        value = own.get(value.rpartition(".")[2], "")
+        table = (core or own) if "." in value else own
+        value = table.get(value.rpartition(".")[2], "")
     return value.strip('"')
 
 
@@ -169,12 +172,13 @@ def declared(folder: pathlib.Path, core: Mapping[str, str]) -> Iterator[Found]:
     :param core: constants to which the package refers, by name
     """
     listed = list(constants(folder))
-    own = {**core, **{each.name: each.value for each in listed}}
+    own = {each.name: each.value for each in listed}
     for each in listed:
-        if each.declared.endswith("ConditionType") or (
-            each.declared in ("", "string") and each.name.endswith("Condition")
+        go_type = each.declared.rpartition(".")[2]
+        if go_type == "ConditionType" or (
+            go_type in ("", "string") and each.name.endswith("Condition")
         ):
-            text = _resolved(each.value, own)
+            text = _resolved(each.value, own, core)
             infix = re.search("V1Beta[12]", each.name)
             which = infix[0].lower() if infix else folder.name
             for kind in _kinds(each, text, which):

@@ -65,26 +65,23 @@ def _folder(module: str) -> str:
     return module.split(".")[0]
 
 
+def _inner(tree: ast.AST) -> set[str]:
+    """Modules of the package that a tree imports."""
+    found = set()
+    for name in _imports(tree):
+        if name.startswith(f"{PACKAGE}."):
+            inner = name.removeprefix(f"{PACKAGE}.")
+            # "from module import name" names something in a module.
+            while inner not in _modules():
+                inner = inner.rpartition(".")[0]
+            found.add(inner)
+    return found
+
+
 class ImportsTest(base.BaseTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.modules = _modules()
-
-    def _inner(self, tree: ast.AST) -> set[str]:
-        """Modules of the package that a tree imports."""
-        found = set()
-        for name in _imports(tree):
-            if name.startswith(f"{PACKAGE}."):
-                inner = name.removeprefix(f"{PACKAGE}.")
-                # "from module import name" names something in a module.
-                while inner not in self.modules:
-                    inner = inner.rpartition(".")[0]
-                found.add(inner)
-        return found
-
     def test_each_folder_has_its_layer(self) -> None:
         declared = [each for layer in folders.LAYERS for each in layer]
-        found = {_folder(name) for name in self.modules}
+        found = {_folder(name) for name in _modules()}
         self.assertEqual(sorted(found), sorted(declared))
 
     def test_no_folder_imports_from_above(self) -> None:
@@ -95,8 +92,8 @@ class ImportsTest(base.BaseTestCase):
         }
         back = {
             (_folder(name), _folder(other))
-            for name, tree in self.modules.items()
-            for other in self._inner(tree)
+            for name, tree in _modules().items()
+            for other in _inner(tree)
             if _folder(name) != _folder(other)
             and floor[_folder(other)] <= floor[_folder(name)]
         }
@@ -105,8 +102,7 @@ class ImportsTest(base.BaseTestCase):
     def test_no_modules_import_each_other(self) -> None:
         # Packages that only hold modules import nothing.
         ahead = {
-            name: self._inner(tree) - {name}
-            for name, tree in self.modules.items()
+            name: _inner(tree) - {name} for name, tree in _modules().items()
         }
         while ahead:
             free = [name for name, needs in ahead.items() if not needs]
@@ -119,7 +115,7 @@ class ImportsTest(base.BaseTestCase):
     def test_the_pure_layers_know_nothing_of_the_world(self) -> None:
         worldly = [
             f"{name} imports {other}"
-            for name, tree in self.modules.items()
+            for name, tree in _modules().items()
             if _folder(name) in PURE and name not in folders.ABOUT_THE_CALL
             for other in sorted(set(_imports(tree)))
             if not other.startswith(f"{PACKAGE}.")
@@ -130,7 +126,7 @@ class ImportsTest(base.BaseTestCase):
 
     def test_each_library_has_its_one_module(self) -> None:
         users: dict[str, set[str]] = {library: set() for library in OWNERS}
-        for name, tree in self.modules.items():
+        for name, tree in _modules().items():
             for other in _imports(tree):
                 library = other.split(".")[0]
                 if library in users:

@@ -233,8 +233,13 @@ def _reasons(_: environment.BuildEnvironment) -> Iterator[str]:
 def _states(_: environment.BuildEnvironment) -> Iterator[str]:
     """Yield a row for each state of a cluster."""
     rows = (
-        (rule.title, rule.why, rule.action, "yes" * rule.lease)
-        for rule in (each.value for each in decision.State)
+        (
+            each.title,
+            each.value.why,
+            each.value.action,
+            "yes" * each.value.lease,
+        )
+        for each in decision.State
     )
     heads = ("State", "When", "A poll", "Lease")
     return markup.table(heads, (12, 38, 42, 8), rows)

@@ -74,14 +74,12 @@ class Facts:
 class Rule(NamedTuple):
     """A row of the table of states.
 
-    :ivar title: of the state
     :ivar fits: whether the facts are of this state
     :ivar why: the same in words
     :ivar action: what a poll does
     :ivar lease: whether the action needs the Lease
     """
 
-    title: str
     fits: Callable[[Facts], bool]
     why: str
     action: str
@@ -92,91 +90,83 @@ class State(enum.Enum):
     """The states of a cluster, a closed list; the first that fits counts."""
 
     GONE = Rule(
-        "Gone",
         lambda facts: not facts.status,
         "Magnum has no row of the cluster",
         "nothing",
     )
     DELETING = Rule(
-        "Deleting",
         lambda facts: facts.deleting,
         "the user deletes the cluster",
         "write DELETE_IN_PROGRESS; the next poll deletes",
         lease=True,
     )
     RESTING = Rule(
-        "Resting",
         lambda facts: facts.resting,
         "no operation goes on",
         "nothing",
     )
     ROW_ONLY = Rule(
-        "Row only",
         lambda facts: facts.row_only,
         "of a deleted nodegroup, only Magnum's row is left",
         "delete server group, row and request of the nodegroup, decide again",
         lease=True,
     )
     UNSETTLED = Rule(
-        "Unsettled",
         lambda facts: facts.complete and facts.undecided and not facts.locked,
         "a request has still to decide about a nodegroup",
         "write what stored requests decided into the rows, decide again",
         lease=True,
     )
     FAILED = Rule(
-        "Failed",
         lambda facts: facts.done and not facts.shown,
         "all is as the rows want it, and a failure is still to be read",
         "nothing, until the failure was visible for 30 seconds",
     )
     DONE = Rule(
-        "Done",
         lambda facts: facts.done,
         "all is as the rows want it",
         "take the next step of a plan, or write COMPLETE",
         lease=True,
     )
     STEP_OVER = Rule(
-        "Step over",
         lambda facts: facts.step_over and not facts.pausing,
         "the control plane is as a step of an upgrade wants it",
         "take the next step of the plan",
         lease=True,
     )
     LATE = Rule(
-        "Late",
         lambda facts: facts.overdue,
         "the operation has taken longer than it may",
         "write FAILED with the reason",
         lease=True,
     )
     PAUSED = Rule(
-        "Paused",
         lambda facts: facts.pausing and (facts.behind or facts.drifted),
         "the last try failed a moment ago",
         "save the reasons; try again after a pause of 10 to 300 seconds",
     )
     BEHIND = Rule(
-        "Behind",
         lambda facts: facts.behind,
         "the release is not what the rows want",
         "run helm with what the rows want",
         lease=True,
     )
     DRIFTED = Rule(
-        "Drifted",
         lambda facts: facts.drifted,
         "live objects differ from the manifest of the release",
         "make the objects as in the manifest",
         lease=True,
     )
     WAITING = Rule(
-        "Waiting",
         lambda _: True,
         "Cluster API, the addon provider or the cloud is at work",
         "save reasons, addresses, versions and progress",
     )
+
+    @property
+    def title(self) -> str:
+        """Return the name of the state, for people."""
+        return self.name.capitalize().replace("_", " ")
 
 
 def decide(facts: Facts) -> State:

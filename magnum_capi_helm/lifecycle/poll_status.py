@@ -314,7 +314,7 @@ def _log(release: cluster_release.Release, decided: State) -> None:
     level = log.INFO if is_new else log.DEBUG
     text = "cluster %s: %s, since %s: %s"
     uuid = release.cluster.uuid
-    LOG.log(level, text, uuid, rule.title, rule.why, rule.action)
+    LOG.log(level, text, uuid, decided.title, rule.why, rule.action)
 
 
 def failure_was_shown(

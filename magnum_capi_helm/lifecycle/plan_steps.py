@@ -118,7 +118,7 @@ def advance(held: Held, state: ObservedState) -> bool:
     plan = state.stored and state.stored.plan
     if not plan:
         return False
-    kind, uuid = KINDS[type(plan)], held.cluster.uuid
+    uuid = held.cluster.uuid
     if _has_ended(held, plan):
         text = "cluster %s: a stored %s has ended before, and is dropped"
         LOG.warning(text, uuid, plan.NAME)
@@ -133,7 +133,7 @@ def advance(held: Held, state: ObservedState) -> bool:
         plan = dataclasses.replace(plan, step=plan.step + 1, machines=None)
         held.patch_stored(plan.to_secret())
     if plan.machines is None:
-        _begin(held, kind, plan, state.view)
+        _begin(held, plan, state.view)
     elif not plan.EARLY:
         _replace(held, state.view, old)
         _show_or_fail(held, state, plan, old)
@@ -160,7 +160,7 @@ def _is_over(state: ObservedState, plan: Plan, old: Sequence[Object]) -> bool:
     return state.verdict.complete and (plan.EARLY or not old)
 
 
-def _begin(held: Held, kind: Kind, plan: Plan, objects: view.View) -> None:
+def _begin(held: Held, plan: Plan, objects: view.View) -> None:
     """Begin a step, or begin again a step whose conductor died.
 
     An upgrade shows a step after it has begun. Until then polls read in the
@@ -169,7 +169,7 @@ def _begin(held: Held, kind: Kind, plan: Plan, objects: view.View) -> None:
     """
     if not plan.EARLY:
         show(held, plan, objects)
-    plan = kind.begin(held, plan)
+    plan = KINDS[type(plan)].begin(held, plan)
     if plan.EARLY:
         show(held, plan, objects)
     live = held.runtime.snapshots.read(held.scope).decode()
@@ -203,7 +203,8 @@ def show(held: Held, plan: Plan, objects: view.View | None = None) -> None:
     text = plan.text
     if objects is None or _step_of(objects) != text:
         awaited = "control-plane" if plan.ends_early else None
-        _annotate(held, {_STEP: text, observed_state.AWAITED: awaited})
+        notes = {_STEP: text, observed_state.AWAITED: awaited}
+        held.annotate(kinds.CLUSTER, held.release, notes)
     held.cluster.status_reason = text
     status_writer.save_in_progress(held.cluster)
 
@@ -220,13 +221,6 @@ def show_begun(held: Held, state: ObservedState) -> None:
         show(held, plan, state.view)
 
 
-def _annotate(
-    held: holding.Held, annotations: Mapping[str, str | None]
-) -> None:
-    change = {"metadata": {"annotations": dict(annotations)}}
-    held.runtime.management.patch(kinds.CLUSTER, *held.scope, change)
-
-
 def _step_of(objects: view.View) -> str:
     return view.annotations_of(objects.cluster).get(_STEP, "")
 
@@ -241,7 +235,8 @@ def with_step(
 
 def _end(held: Held, plan: Plan) -> None:
     """Note that a plan has ended; then forget it."""
-    _annotate(held, {**KINDS[type(plan)].end_annotation(plan), **_NOTHING})
+    notes = {**KINDS[type(plan)].end_annotation(plan), **_NOTHING}
+    held.annotate(kinds.CLUSTER, held.release, notes)
     _forget(held, plan)
 
 
@@ -291,7 +286,7 @@ def take_back(held: Held, desired: desired_state.DesiredState) -> None:
     if not isinstance(plan, ca_rotation.Rotation):
         release_change.accept(held, desired)
         if plan:
-            _annotate(held, _NOTHING)
+            held.annotate(kinds.CLUSTER, held.release, _NOTHING)
         return
 
     def accept() -> None:
@@ -320,8 +315,7 @@ def _keep_machines(held: Held, plan: Plan) -> None:
         begun = (kind is kinds.CONTROL_PLANE) in roles
         if owner and begun and replacement.renewal_time(owner):
             patch = replacement.renewal_patch(owner, None)
-            management = held.runtime.management
-            management.patch(kind, held.namespace, view.name_of(owner), patch)
+            held.patch(kind, view.name_of(owner), patch)
 
 
 def _machines_of(live: view.View, plan: Plan) -> list[Object]:
@@ -347,7 +341,7 @@ def _replace(held: Held, live: view.View, left: list[Object]) -> None:
     machine, it is at least the API server's time less a minute; of a control
     plane, the progress of the update counts from then.
     """
-    management, uids = held.runtime.management, set(map(_uid, left))
+    uids = set(map(_uid, left))
     for kind, owner in _owners(live):
         mine = [each for each in live.machines if _owns(owner, each)]
         old = [view.created_at(each) for each in mine if _uid(each) in uids]
@@ -357,10 +351,10 @@ def _replace(held: Held, live: view.View, left: list[Object]) -> None:
         if replacement.renewal_time(owner) >= after:
             continue
         if len(old) == len(mine):
-            after = max(after, (management.date() or 0.0) - _AHEAD)
+            after = max(after, (held.management.date() or 0.0) - _AHEAD)
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(after))
         patch = replacement.renewal_patch(owner, moment)
-        management.patch(kind, held.namespace, view.name_of(owner), patch)
+        held.patch(kind, view.name_of(owner), patch)
 
 
 def _owners(live: view.View) -> list[tuple[kinds.Kind, Object | None]]:
@@ -393,12 +387,9 @@ def remove_hook(
 
     :raises ManagementError: a hook may be left; the next poll tries again
     """
-    rt, change = operation.runtime, {"annotations": {_HOOK: None}}
     for each in machines:
         if _HOOK in view.annotations_of(each):
             with contextlib.suppress(errors.Frozen):
-                rt.maintenance.check()
-                place = operation.namespace, view.name_of(each)
-                rt.management.patch(
-                    kinds.MACHINE, *place, {"metadata": change}
-                )
+                operation.runtime.maintenance.check()
+                name = view.name_of(each)
+                operation.annotate(kinds.MACHINE, name, {_HOOK: None})

@@ -301,6 +301,8 @@ def _reconcile_held(held: holding.Held) -> None:
         state = dataclasses.replace(state, nodegroups=held.nodegroups)
         decided = decision.decide(dataclasses.replace(facts, row_only=False))
     _log(held, decided)
+    if decided in _GOING_ON:
+        _save_facts(state)
     if action := _ACTIONS.get(decided):
         action(held, state)
     status_writer.copy_outcome(row, held.caller_row)
@@ -383,16 +385,11 @@ def _give_up(held: holding.Held, state: ObservedState) -> None:
     held.save_failed(state.nodegroups, reason, state.verdict)
 
 
-def _wait(_: holding.Held, state: ObservedState) -> None:
-    _save_facts(state)
-
-
 def _apply(held: holding.Held, state: ObservedState) -> None:
     """Apply the rows.
 
     :raises CapiHelmError: it may succeed later
     """
-    _save_facts(state)
     plan_steps.show_begun(held, state)
     _applied(held, state, lambda: apply.to_release(held))
 
@@ -424,7 +421,6 @@ def _repair(held: holding.Held, state: ObservedState) -> None:
 
     :raises CapiHelmError: it may succeed later
     """
-    _save_facts(state)
     # Until the next look: another program may change them back for ever.
     held.runtime.backoff.record_failure(held.scope)
     try:
@@ -453,17 +449,17 @@ def _fail_for_good(
         held.save_failed(state.nodegroups, reason)
 
 
+#: In these, reasons and progress are saved under the Lease, too.
+_GOING_ON = (State.PAUSED, State.BEHIND, State.DRIFTED, State.WAITING)
 #: What is done under the Lease. ``_reconcile_held`` itself does what GONE,
 #: DELETING and ROW_ONLY need, ``Held.settle`` ends UNSETTLED, and
-#: the others need nothing.
+#: the others need nothing more.
 _ACTIONS = {
     State.DONE: _finish,
     State.STEP_OVER: _take_step,
     State.LATE: _give_up,
     State.BEHIND: _apply,
     State.DRIFTED: _repair,
-    State.PAUSED: _wait,
-    State.WAITING: _wait,
 }
 
 

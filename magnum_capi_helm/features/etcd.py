@@ -3,7 +3,7 @@
 """etcd: its disk, and encryption of the resources that it stores.
 
 The chart reads the encryption key from a Secret that must exist before
-helm runs: :mod:`magnum_capi_helm.operations.cluster_release` makes it.
+helm runs: :mod:`magnum_capi_helm.operations.holding` makes it.
 """
 
 from __future__ import annotations

@@ -47,7 +47,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.operations import apply
 from magnum_capi_helm.operations import cluster_operation
-from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import operator_files
@@ -186,8 +185,6 @@ def _make(held: holding.Held, plan: _Plan) -> bool:
 
 def _prepare(held: holding.Held, plan: _Plan) -> desired_state.DesiredState:
     """Write all that helm and the polls need; return the desired state."""
-    management = held.management
-    scope, labels = held.scope, held.object_labels
     # Keystone takes its time for a credential: the rest is written meanwhile.
     with call.Threads(4) as pool:
         writing: list[futures.Future[Any]] = [
@@ -200,12 +197,12 @@ def _prepare(held: holding.Held, plan: _Plan) -> desired_state.DesiredState:
                 first=True,
             ),
             *(
-                pool.submit(management.apply, kinds.SECRET, secret)
+                pool.submit(held.management.apply, kinds.SECRET, secret)
                 for secret in plan.certificates
             ),
         ]
         if etcd.needs_key(plan.values):
-            cluster_release.ensure_etcd_key(management, *scope, labels)
+            held.ensure_etcd_key()
         cluster = plan.cluster
         machines = (cluster.control_plane, *cluster.node_groups)
         ids = held.make_server_groups(

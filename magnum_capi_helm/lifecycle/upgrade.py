@@ -40,7 +40,6 @@ from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import cluster_operation
-from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import template_guard
@@ -176,9 +175,7 @@ def _checked(
         upgrade_rules.check_encryption(before, draft.values)
         upgrade_rules.check_cni_version(before, draft.values)
     if etcd.needs_key(draft.values):
-        cluster_release.ensure_etcd_key(
-            held.management, *held.scope, held.object_labels
-        )
+        held.ensure_etcd_key()
     comparison = plan.current.compare(draft)
     if plan.alone and comparison.workers:
         raise errors.NotSupported(

@@ -12,11 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import functools
-import secrets
 import time
 from typing import Any, TypeVar
-
-from oslo_log import log
 
 from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.chart import ca_rotation
@@ -26,7 +23,6 @@ from magnum_capi_helm.chart import upgrade_steps
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
@@ -44,11 +40,6 @@ from magnum_capi_helm.status import view
 Revisions = tuple[view.Revision, ...]
 Object = dict[str, Any]
 T = TypeVar("T")
-
-LOG = log.getLogger(__name__)
-
-#: The length of a key of secretbox and of AES-256.
-_ETCD_KEY_BYTES = 32
 
 #: In these alone an absent release is installed. A cluster that was complete
 #: has machines somewhere.
@@ -182,34 +173,6 @@ def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
     """
     with_status = [each for each in revisions if each.status == "deployed"]
     return (with_status or revisions)[-1]
-
-
-def ensure_etcd_key(
-    management: client.Client,
-    namespace: str,
-    release: str,
-    labels: dict[str, str],
-) -> None:
-    """Make the key that encrypts data in etcd, unless there is one already.
-
-    It is made once, beside the release and owned by no release: with another
-    key everything that is encrypted would be lost.
-
-    The chart takes the Secret's data as it is for the API server's file:
-    both have the raw bytes in base64, once.
-    """
-    key = encoding.encode(secrets.token_bytes(_ETCD_KEY_BYTES))
-    name = names.etcd_key(release)
-    try:
-        management.create(
-            kinds.SECRET,
-            # Even a client that may write Secrets can't change it.
-            encoding.secret(
-                namespace, name, labels, {"key": key}, immutable=True
-            ),
-        )
-    except errors.Conflict:
-        LOG.info("release %s has its etcd key already", release)
 
 
 @dataclasses.dataclass(frozen=True)

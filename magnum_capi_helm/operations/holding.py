@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import datetime
+import secrets
 from typing import Any
 
 from oslo_log import log
@@ -29,6 +30,7 @@ from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
@@ -38,6 +40,9 @@ from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+
+#: The length of a key of secretbox and of AES-256.
+_ETCD_KEY_BYTES = 32
 
 #: Time until a request has decided whether its nodegroup is made.
 _TO_DECIDE = datetime.timedelta(minutes=5)
@@ -114,6 +119,29 @@ class Held(cluster_release.Release):
         return server_groups.ensure(
             self.management, self.scope, self.object_labels, session, policies
         )
+
+    def ensure_etcd_key(self) -> None:
+        """Make the key that encrypts data in etcd, unless there is one.
+
+        It is made once, beside the release and owned by no release: with
+        another key everything that is encrypted would be lost.
+
+        The chart takes the Secret's data as it is for the API server's file:
+        both have the raw bytes in base64, once.
+        """
+        key = encoding.encode(secrets.token_bytes(_ETCD_KEY_BYTES))
+        secret = encoding.secret(
+            self.namespace,
+            names.etcd_key(self.release),
+            self.object_labels,
+            {"key": key},
+            # Even a client that may write Secrets can't change it.
+            immutable=True,
+        )
+        try:
+            self.management.create(kinds.SECRET, secret)
+        except errors.Conflict:
+            LOG.info("release %s has its etcd key already", self.release)
 
     def store(
         self,

@@ -13,6 +13,7 @@ import base64
 import os
 import pathlib
 import subprocess
+import types
 from typing import Any
 
 import yaml
@@ -20,7 +21,7 @@ import yaml
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import cluster_release
+from magnum_capi_helm.operations import holding
 from magnum_capi_helm.tests import data
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.functional import base
@@ -67,9 +68,13 @@ class TemplatesTest(base.LabCase):
 
     def _rendered(self, release: str, values: dict[str, Any]) -> str:
         if (values.get("etcd") or {}).get("encryption"):
-            cluster_release.ensure_etcd_key(
-                self.plane, self.namespace, release, {}
+            held: Any = types.SimpleNamespace(
+                management=self.plane,
+                namespace=self.namespace,
+                release=release,
+                object_labels={},
             )
+            holding.Held.ensure_etcd_key(held)
         return self._run(
             rendering.find_helm(),
             "template",

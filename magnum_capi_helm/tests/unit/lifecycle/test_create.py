@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 import json
+import types
 from typing import Any
 import uuid
 
@@ -21,7 +22,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import create
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm
@@ -192,10 +192,8 @@ class EncryptionKeyTest(base.FlowTestCase):
         self.assertTrue(values["etcd"]["encryption"]["enabled"])
         self.assertNotIn(before["data"]["key"], self.log.output)
         # The key that is there stays.
-        rt = self.plane.runtime()
-        cluster_release.ensure_etcd_key(
-            rt.management, base.NAMESPACE, base.RELEASE, {}
-        )
+        with self.new_operation().lock() as held:
+            held.ensure_etcd_key()
         self.assertEqual(before, self.secret())
         self.vanish()
         self.assertIsNone(self.secret())
@@ -215,9 +213,13 @@ class EncryptionKeyTest(base.FlowTestCase):
     def test_each_cluster_has_another(self) -> None:
         for name in ("one", "two"):
             self.server.create(kinds.NAMESPACE, {"metadata": {"name": name}})
-            cluster_release.ensure_etcd_key(
-                self.plane.runtime().management, name, "web", {}
+            held: Any = types.SimpleNamespace(
+                management=self.plane.runtime().management,
+                namespace=name,
+                release="web",
+                object_labels={},
             )
+            holding.Held.ensure_etcd_key(held)
         one, two = (
             self.secret("web-etcd-key", namespace)["data"]["key"]
             for namespace in ("one", "two")

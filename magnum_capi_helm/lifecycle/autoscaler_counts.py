@@ -64,7 +64,8 @@ def chosen(
         uuid: count for uuid, count in live.items() if count != counts[uuid]
     }
     fingerprint = cluster_status.fingerprint(objects.cluster)
-    applied = (rows_now.fingerprint(), rows_now.counted(live).fingerprint())
+    moves = {uuid: {"node_count": count} for uuid, count in new.items()}
+    applied = (rows_now.fingerprint(), rows_now.moved(moves).fingerprint())
     return new if fingerprint is None or fingerprint in applied else {}
 
 
@@ -114,7 +115,8 @@ def _stamp(
 
     :returns: whether the rows may be written
     """
-    new = observed.rows.counted(counts).fingerprint()
+    moves = {uuid: {"node_count": count} for uuid, count in counts.items()}
+    new = observed.rows.moved(moves).fingerprint()
     desired = held.read_stored().desired
     # A state of 1.4.0 has no fingerprint.
     if desired and desired.fingerprint not in ("", new):

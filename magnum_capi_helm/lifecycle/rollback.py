@@ -28,7 +28,6 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.lifecycle import plan_steps
 from magnum_capi_helm.lifecycle import release_change
-from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
@@ -183,7 +182,7 @@ def _without_upgrade(
     return desired_state.DesiredState(
         chart=before.chart,
         values=values.upgraded(restored, current.desired.values),
-        fingerprint=upgrade_plan.fingerprint(current.rows, before.moves),
+        fingerprint=current.rows.moved(before.moves.groups).fingerprint(),
         since=time.time(),
         labels=before.labels,
         moves=dataclasses.replace(before.moves, groups=fields),

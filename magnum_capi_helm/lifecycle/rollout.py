@@ -232,10 +232,11 @@ def _desired(
     upgrade_rules.check_cni_version(before.values, new)
     # A rollback puts no count back.
     back = desired_state.Moves(current.row.cluster_template_id, {})
+    moves = changed.moves or back
     return current.changed(
         chart,
         new,
-        upgrade_plan.fingerprint(current.rows, changed.moves or back),
+        current.rows.moved(moves.groups).fingerprint(),
         back,
         # The comparison names them.
         (),

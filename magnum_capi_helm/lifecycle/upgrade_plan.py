@@ -38,7 +38,6 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
-from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
@@ -129,7 +128,7 @@ class Upgrade:
         return self.current.changed(
             self.cluster.chart,
             new,
-            fingerprint(self.current.rows, moves),
+            self.current.rows.moved(moves.groups).fingerprint(),
             self.change.back,
             None if replaces_all else self.remade,
             # Of one group alone, the others' machines keep their build.
@@ -494,15 +493,3 @@ def _copied(row: RowT, **fields: Any) -> RowT:
     """Return a copy of a row with other fields, which can't be saved."""
     copy = types.SimpleNamespace(**{**row.as_dict(), **fields})
     return cast("RowT", copy)
-
-
-def fingerprint(rows: requested_groups.Rows, moves: Moves) -> str:
-    """Return the fingerprint of the rows after the moves."""
-
-    def moved(group: requested_groups.Group) -> requested_groups.Group:
-        fields = dict(moves.groups.get(group.uuid, {}))
-        count = fields.pop("node_count", group.count)
-        return dataclasses.replace(group, count=count, **fields)
-
-    changed = tuple(map(moved, rows.groups))
-    return dataclasses.replace(rows, groups=changed).fingerprint()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 import dataclasses
 import hashlib
 import json
+from typing import Any
 
 from magnum_capi_helm.model import names
 
@@ -130,17 +131,19 @@ class Rows:
             refused=change(self.refused),
         )
 
-    def counted(self, counts: Mapping[str, int]) -> Rows:
-        """Return the rows with other counts, by the UUIDs of groups."""
-        return dataclasses.replace(
-            self,
-            groups=tuple(
-                dataclasses.replace(
-                    each, count=counts.get(each.uuid, each.count)
-                )
-                for each in self.groups
-            ),
-        )
+    def moved(self, moves: Mapping[str, Mapping[str, Any]]) -> Rows:
+        """Return the rows with other fields of groups that ought to exist.
+
+        :param moves: UUID of a nodegroup -> fields of its row
+        """
+
+        def changed(group: Group) -> Group:
+            fields = dict(moves.get(group.uuid, {}))
+            count = fields.pop("node_count", group.count)
+            return dataclasses.replace(group, count=count, **fields)
+
+        groups = tuple(map(changed, self.groups))
+        return dataclasses.replace(self, groups=groups)
 
     def counts(self) -> dict[str, int]:
         """Return the wanted machines by the chart's name of each group."""

@@ -87,7 +87,7 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> comparison.Row:
         fingerprint=wanted.fingerprint() if wanted else "",
         identity=record.identity,
         recorded_name=record.name,
-        leaving=is_deleted or bool(wanted and wanted.doomed),
+        leaving=is_deleted or bool(wanted and rows.doomed(nodegroups)),
         changed=(cluster.updated_at or cluster.created_at).timestamp(),
         refused=validity.last_result(cluster),
     )

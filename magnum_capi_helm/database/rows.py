@@ -236,7 +236,8 @@ def leaving(nodegroup: NodeGroup) -> bool:
 def doomed(nodegroups: Collection[NodeGroup]) -> bool:
     """Return whether the whole cluster is being deleted.
 
-    Its own row may say UPDATE_IN_PROGRESS (``requested_groups.Rows.doomed``).
+    A group operation puts UPDATE_IN_PROGRESS over the cluster's own
+    DELETE_IN_PROGRESS, but not over that of the control plane's row.
 
     :param nodegroups: all of the cluster
     """

@@ -97,15 +97,6 @@ class Rows:
                 return each
         return None
 
-    @property
-    def doomed(self) -> bool:
-        """Return whether the whole cluster is being deleted.
-
-        A group operation puts UPDATE_IN_PROGRESS over the cluster's own
-        DELETE_IN_PROGRESS, but not over that of the control plane's row.
-        """
-        return any(each.control_plane for each in self.leaving)
-
     def with_group(self, group: Group) -> Rows:
         """Return the rows with a group that ought to exist, as it is now."""
         rest = self._without(group.uuid)

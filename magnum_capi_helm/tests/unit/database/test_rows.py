@@ -79,6 +79,16 @@ class ReadTest(base.FlowTestCase):
             self.save(group, status="CREATE_FAILED")
             self.assertTrue(rows.is_member(group), each)
 
+    def test_a_cluster_whose_control_plane_leaves_is_doomed(self) -> None:
+        self.saved(stack_id=base.RELEASE)
+        groups = self.groups()
+        for name, expected in (
+            ("default-worker", False),
+            ("default-master", True),
+        ):
+            self.save(groups[name], status="DELETE_IN_PROGRESS")
+            self.assertEqual(expected, rows.doomed(groups.values()), name)
+
     def test_a_row_that_is_gone_is_none(self) -> None:
         row = self.saved()
         self.assertIsNotNone(rows.fresh(self.admin, row))

@@ -98,10 +98,6 @@ class RowsTest(base.BaseTestCase):
     def test_rows_without_a_master_have_none(self) -> None:
         self.assertIsNone(rows(WORKER).master)
 
-    def test_a_cluster_whose_control_plane_leaves_is_doomed(self) -> None:
-        self.assertFalse(rows(MASTER, leaving=(WORKER,)).doomed)
-        self.assertTrue(rows(leaving=(MASTER, WORKER)).doomed)
-
 
 class ThenTest(base.BaseTestCase):
     """Rows as a request will leave them."""

@@ -330,11 +330,8 @@ def _names_of(machine: Object) -> Iterator[str]:
 
 
 def _listed(machines: Sequence[Object]) -> str:
-    if not machines:
-        return "none"
     shown = [list(_names_of(each))[:2][-1] for each in machines]
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    return ", ".join(shown[:_SHOWN]) + more
+    return errors.shortened(shown, _SHOWN) or "none"
 
 
 @contextlib.contextmanager

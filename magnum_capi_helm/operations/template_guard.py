@@ -20,9 +20,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 import functools
-from typing import TypeAlias
-
-from oslo_log import log
 
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import upgrade_rules
@@ -40,9 +37,7 @@ from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.status import view
 
-LOG = log.getLogger(__name__)
-
-DesiredState: TypeAlias = desired_state.DesiredState
+DesiredState = desired_state.DesiredState
 
 #: Digits of a SHA-256 that a text shows.
 _DIGITS = 12
@@ -176,9 +171,21 @@ def check_objects(
     comparison: Comparison,
 ) -> None:
     """Refuse the objects of a state as :func:`check` does."""
-    if groups := comparison.unasked(desired, rows_now):
-        before = comparison.before
-        raise errors.WouldReplace(_refusal(release, desired, before, groups))
+    groups = comparison.unasked(desired, rows_now)
+    if not groups:
+        return
+    revision, version = comparison.before.version, desired.chart.version
+    raise errors.WouldReplace(
+        "the change would replace machines that it is not meant to replace "
+        f"({', '.join(groups)}), so nothing is changed. Their templates "
+        f"differ from those of revision {revision}, which helm deployed "
+        f"last{_cause(release, desired)}. The operator can remove the cause, "
+        "for example put the former build back into the chart store, or "
+        "replace the machines: `magnum-capi-helm cluster apply "
+        f"--chart-version {version} --allow-replacement` names them, and "
+        "replaces them with --apply; an upgrade of the cluster replaces them, "
+        "too"
+    )
 
 
 def check_current(
@@ -261,26 +268,6 @@ def _valid(
         # Accepted by an older version of the driver, which names no groups.
         return desired_state.Permission(before.version, None, back=True)
     return None
-
-
-def _refusal(
-    release: cluster_release.Release,
-    desired: DesiredState,
-    before: helm_records.RevisionContent,
-    groups: Sequence[str],
-) -> str:
-    version = desired.chart.version
-    return (
-        "the change would replace machines that it is not meant to replace "
-        f"({', '.join(groups)}), so nothing is changed. Their templates "
-        f"differ from those of revision {before.version}, which helm deployed "
-        f"last{_cause(release, desired)}. The operator can remove the cause, "
-        "for example put the former build back into the chart store, or "
-        "replace the machines: `magnum-capi-helm cluster apply "
-        f"--chart-version {version} --allow-replacement` names them, and "
-        "replaces them with --apply; an upgrade of the cluster replaces them, "
-        "too"
-    )
 
 
 def _cause(release: cluster_release.Release, desired: DesiredState) -> str:

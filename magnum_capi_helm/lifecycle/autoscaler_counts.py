@@ -72,12 +72,11 @@ def chosen(
 def stopped_reason(operation: cluster_operation.Operation) -> str | None:
     """Return why the autoscaler does not run; None: unknown."""
     text = "Nothing is known of the autoscaler of cluster %s: %s"
-    name, deployment = names.autoscaler(operation.release), None
-    answered = False
+    name = names.autoscaler(operation.release)
     with magnum_errors.logged(LOG, text, operation.cluster.uuid):
         deployment = operation.get(kinds.DEPLOYMENT, name)
-        answered = True
-    return health.stopped_reason(deployment) if answered else None
+        return health.stopped_reason(deployment)
+    return None
 
 
 def follow(operation: cluster_operation.Operation) -> None:

@@ -84,21 +84,18 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
 
 def poll(context: Any, cluster: rows.Cluster) -> health.Health:
     """Return the health of a cluster with a release; nothing is raised."""
-    problem = ""
-    with runtimes.meter().measure(metrics.POLL, "health") as measured:
+    text = "No health of cluster %s: %s"
+    with magnum_errors.logged(LOG, text, cluster.uuid):
         try:
-            runtime = registry.runtime_of(cluster)
-            result = _poll(
-                cluster_operation.Operation(context, cluster, runtime)
-            )
+            with runtimes.meter().measure(metrics.POLL, "health"):
+                runtime = registry.runtime_of(cluster)
+                result = _poll(
+                    cluster_operation.Operation(context, cluster, runtime)
+                )
         except errors.CapiHelmError as error:
-            problem = errors.explained(error)
             shown = errors.for_users(error)
             result = health.Health(health.UNKNOWN, {"api": shown})
-            measured.outcome = metrics.FAILED
-    if problem:
-        # Not inside "except": oslo.log would append the exception again.
-        LOG.warning("No health of cluster %s: %s", cluster.uuid, problem)
+            raise
     return result
 
 

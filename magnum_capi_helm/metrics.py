@@ -114,12 +114,6 @@ OF_PROCESS = tuple(
 OF_CLOUD = tuple(each for each in _DECLARED.values() if each not in OF_PROCESS)
 
 
-class Event:
-    """An event that is measured; the caller may set its outcome."""
-
-    outcome = OK
-
-
 def _run_in_thread(work: Callable[[], None]) -> None:
     """Repeat the work in a daemon thread."""
 
@@ -197,20 +191,20 @@ class Meter(Collector):
         self._gauges[metric][labels] = read
 
     @contextlib.contextmanager
-    def measure(self, metric: Metric, *labels: str) -> Iterator[Event]:
+    def measure(self, metric: Metric, *labels: str) -> Iterator[None]:
         """Measure the block. The first poll starts the writer.
 
         :param metric: a summary
         :param labels: without those of the process and the outcome
         """
-        event = Event()
+        outcome = OK
         began = self._clock()
         try:
-            yield event
+            yield
         except BaseException as error:
-            event.outcome = FAILED
+            outcome = FAILED
             if metric is HELM:
-                event.outcome = next(
+                outcome = next(
                     word
                     for kind, word in _HELM_OUTCOMES
                     if isinstance(error, kind)
@@ -219,7 +213,7 @@ class Meter(Collector):
         finally:
             if self._directory:
                 summary = self._summaries[metric].labels(
-                    self._process, *labels, event.outcome
+                    self._process, *labels, outcome
                 )
                 summary.observe(self._clock() - began)
             if metric is POLL:

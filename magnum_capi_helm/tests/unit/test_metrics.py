@@ -63,9 +63,12 @@ class MeasuresTest(meter_case.MeterCase):
     def measured(self) -> None:
         self.poll("status", 1.0)
         self.poll("status", 3.0)
-        with self.meter.measure(metrics.POLL, "health") as poll:
+        with (
+            self.assertRaises(KeyError),
+            self.meter.measure(metrics.POLL, "health"),
+        ):
             self.now += 0.5
-            poll.outcome = metrics.FAILED
+            raise KeyError
         with self.meter.measure(metrics.HELM, "upgrade"):
             self.now += 3.0
         with self.meter.measure(metrics.DELIVERY):

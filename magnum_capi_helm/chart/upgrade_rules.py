@@ -30,7 +30,6 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.model import versions
 
-_COE = "kubernetes"
 #: The chart's default.
 CHARTS_DISTRO = "ubuntu"
 
@@ -43,7 +42,7 @@ def check_template(
     :param driver: None: an old template, whose driver Magnum chooses
     :param name: of the template
     """
-    wanted = {"coe": (coe, _COE), "server_type": (server_type, "vm")}
+    wanted = {"coe": (coe, "kubernetes"), "server_type": (server_type, "vm")}
     if driver:
         wanted["driver"] = (driver, names.DRIVER)
     for field, (actual, allowed) in wanted.items():

@@ -308,7 +308,6 @@ CONTAINER_VOLUME_TYPE = CONTAINER_STORAGE.text(
     scope=labels.Scope.NODEGROUP,
     becomes=paths.of_machines(f"{paths.DEVICES}.{_CONTAINERS}.volumeType"),
 )
-_FOLDER = "/var/lib/containerd"
 
 #: Ubuntu mounts it in cloud-init's network stage, before sysinit.target and
 #: so before containerd first starts; at later boots the option sees to that.
@@ -316,18 +315,14 @@ _FOLDER = "/var/lib/containerd"
 #: volume leaves the machines of the others alone.
 _MOUNT = [
     f"LABEL={_CONTAINERS}",
-    _FOLDER,
+    "/var/lib/containerd",
     "ext4",
     "defaults,nofail,x-systemd.before=containerd.service",
 ]
 
 
-def _has_disk(group: cluster_spec.NodeGroup) -> bool:
-    return bool(group.container_disk.size)
-
-
 def _container_leaves(group: cluster_spec.NodeGroup) -> topic.Leaves:
-    if not _has_disk(group):
+    if not group.container_disk.size:
         return {}
     filesystem = {
         "device": f"/dev/disk/openstack/by-tag/{_CONTAINERS}",
@@ -343,16 +338,14 @@ def _container_leaves(group: cluster_spec.NodeGroup) -> topic.Leaves:
 
 def _check_container_disks(cluster: cluster_spec.Cluster) -> None:
     for group in (cluster.control_plane, *cluster.node_groups):
-        if _has_disk(group) and group.image.os_distro == "flatcar":
+        settings, size = group.labels, group.container_disk.size
+        if size and group.image.os_distro == "flatcar":
             raise errors.InvalidInput(
-                f"docker_volume_size={group.container_disk.size}: machines "
-                "of flatcar can't find the volume at their first boot; use "
-                "an image of ubuntu, or a larger boot volume"
+                f"docker_volume_size={size}: machines of flatcar can't find "
+                "the volume at their first boot; use an image of ubuntu, or "
+                "a larger boot volume"
             )
-        settings = group.labels
-        if not _has_disk(group) and topic.is_given(
-            settings, CONTAINER_VOLUME_TYPE
-        ):
+        if not size and topic.is_given(settings, CONTAINER_VOLUME_TYPE):
             raise settings.refused(
                 CONTAINER_VOLUME_TYPE, "it together with docker_volume_size"
             )

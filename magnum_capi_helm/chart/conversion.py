@@ -134,7 +134,8 @@ def _arguments(value: Any) -> list[dict[str, str]] | None:
     ):
         raise _UnfitError("a map of strings")
     # Go compares the bytes of UTF-8, which have the order of code points.
-    return [{"name": each, "value": value[each]} for each in sorted(value)]
+    pairs = [{"name": each, "value": value[each]} for each in sorted(value)]
+    return pairs or None
 
 
 def _without_empty_lists(value: Any) -> Any:
@@ -153,17 +154,17 @@ def _inverted(value: Any) -> bool:
     return not value
 
 
-def _reference(value: Any) -> dict[str, Any]:
-    reference = _versioned_reference(value)
+def _reference(value: Any) -> dict[str, Any] | None:
+    reference = _versioned_reference(value) or {}
     group, _, _ = reference.pop("apiVersion", "").rpartition("/")
-    return {**reference, **({"apiGroup": group} if group else {})}
+    return {**reference, **({"apiGroup": group} if group else {})} or None
 
 
-def _versioned_reference(value: Any) -> dict[str, Any]:
+def _versioned_reference(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, Mapping):
         raise _UnfitError("a reference to an object")
     names = ("apiVersion", "kind", "name")
-    return {each: value[each] for each in names if value.get(each)}
+    return {each: value[each] for each in names if value.get(each)} or None
 
 
 #: Name of a conversion -> function and, for the documentation, its effect.
@@ -179,17 +180,11 @@ CONVERSIONS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
         "duration to seconds, left out if 0",
     ),
     "arguments": (
-        lambda value: _arguments(value) or None,
+        _arguments,
         "map to a list of name and value, sorted by name",
     ),
-    "reference": (
-        lambda value: _reference(value) or None,
-        "apiGroup for apiVersion, no namespace",
-    ),
-    "versioned reference": (
-        lambda value: _versioned_reference(value) or None,
-        "no namespace",
-    ),
+    "reference": (_reference, "apiGroup for apiVersion, no namespace"),
+    "versioned reference": (_versioned_reference, "no namespace"),
 }
 
 

@@ -40,37 +40,26 @@ class Quota:
     used: int = 0
 
 
-def of_cluster(
-    cluster: cluster_spec.Cluster, flavors: Mapping[str, cluster_spec.Flavor]
-) -> Demand:
-    """Return the demand of a new cluster.
-
-    :param flavors: by name
-    """
+def of_cluster(cluster: cluster_spec.Cluster) -> Demand:
+    """Return the demand of a new cluster."""
     groups = (cluster.control_plane, *cluster.node_groups)
     parts = []
     for group in groups:
         surge = _CONTROL_PLANE_SURGE if group is cluster.control_plane else 0
-        flavor = flavors[group.flavor]
-        parts.append(_machines(cluster, group, group.count + surge, flavor))
+        parts.append(_machines(cluster, group, group.count + surge))
     return _sum(*parts, _network(cluster), _server_groups(*groups))
 
 
 def of_group(
-    cluster: cluster_spec.Cluster,
-    group: cluster_spec.NodeGroup,
-    flavor: cluster_spec.Flavor,
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> Demand:
     """Return the demand of one more group of workers."""
-    machines = _machines(cluster, group, group.count, flavor)
+    machines = _machines(cluster, group, group.count)
     return _sum(machines, _server_groups(group))
 
 
 def of_growth(
-    cluster: cluster_spec.Cluster,
-    group: cluster_spec.NodeGroup,
-    flavor: cluster_spec.Flavor,
-    by: int,
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup, by: int
 ) -> Demand:
     """Return the demand of more machines in a group.
 
@@ -78,7 +67,7 @@ def of_growth(
     """
     # The limit of each server group is for all of its members.
     members = _server_groups(group)["server_group_members"]
-    machines = _machines(cluster, group, by, flavor)
+    machines = _machines(cluster, group, by)
     return {**machines, "server_group_members": members}
 
 
@@ -96,12 +85,9 @@ def shortages(
 
 
 def _machines(
-    cluster: cluster_spec.Cluster,
-    group: cluster_spec.NodeGroup,
-    count: int,
-    flavor: cluster_spec.Flavor,
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup, count: int
 ) -> Demand:
-    settings = cluster.labels
+    settings, flavor = cluster.labels, group.machine
     disks = [
         each.size
         for each in (group.boot_disk, group.container_disk)
@@ -116,8 +102,8 @@ def _machines(
         disks.append(settings[etcd.SIZE])
     return {
         "instances": count,
-        "cores": count * flavor.vcpus,
-        "ram": count * flavor.ram,
+        "cores": count * flavor.vcpus if flavor else 0,
+        "ram": count * flavor.ram if flavor else 0,
         "volumes": count * len(disks),
         "gigabytes": count * sum(disks),
         "port": count * ports,

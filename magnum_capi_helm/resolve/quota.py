@@ -29,9 +29,7 @@ def check_cluster(
     """
     if off():
         return
-    groups = (cluster.control_plane, *cluster.node_groups)
-    flavors = {group.flavor: cloud.flavor(group.flavor) for group in groups}
-    _check(cloud, cluster, quota_demand.of_cluster(cluster, flavors))
+    _check(cloud, cluster, quota_demand.of_cluster(cluster))
 
 
 def check_group(
@@ -43,17 +41,16 @@ def check_group(
     """Check a new nodegroup, or more machines of one that exists.
 
     :param cluster: may be an outline
-    :param group: with the new count
+    :param group: with the new count, and all looked up
     :param growth: number of machines to add; None: the group is new
     :raises InvalidInput: it does not fit, and that is to be refused
     """
     if off():
         return
-    flavor = cloud.flavor(group.flavor)
     if growth is None:
-        needed = quota_demand.of_group(cluster, group, flavor)
+        needed = quota_demand.of_group(cluster, group)
     else:
-        needed = quota_demand.of_growth(cluster, group, flavor, growth)
+        needed = quota_demand.of_growth(cluster, group, growth)
     _check(cloud, cluster, needed)
 
 

@@ -19,15 +19,27 @@ FLAVORS = {
 }
 
 
+def sized(group: cluster_spec.NodeGroup) -> cluster_spec.NodeGroup:
+    """Return a group whose flavor was looked up."""
+    return dataclasses.replace(group, machine=FLAVORS[group.flavor])
+
+
+def demand(cluster: cluster_spec.Cluster) -> quota_demand.Demand:
+    """Return the demand of a cluster whose flavors were looked up."""
+    groups = tuple(map(sized, cluster.node_groups))
+    plane = sized(cluster.control_plane)
+    return quota_demand.of_cluster(
+        dataclasses.replace(cluster, control_plane=plane, node_groups=groups)
+    )
+
+
 class DemandTest(base.BaseTestCase):
     """Three machines of a control plane and two workers, and one more."""
 
     def needed(
         self, given: dict[str, str] | None = None, **changes: Any
     ) -> quota_demand.Demand:
-        found = quota_demand.of_cluster(
-            specs.cluster(given, **changes), FLAVORS
-        )
+        found = demand(specs.cluster(given, **changes))
         return {name: amount for name, amount in found.items() if amount}
 
     def test_the_smallest_cluster_has_this_demand(self) -> None:
@@ -93,11 +105,10 @@ class DemandTest(base.BaseTestCase):
             container_disk=cluster_spec.Disk(50),
         )
         workers = (specs.group(boot_disk=cluster_spec.Disk(30)),)
-        found = quota_demand.of_cluster(
+        found = demand(
             dataclasses.replace(
                 cluster, control_plane=plane, node_groups=workers
-            ),
-            FLAVORS,
+            )
         )
         self.assertEqual(4 * 3 + 2, found["volumes"])
         self.assertEqual(4 * (20 + 50 + 10) + 2 * 30, found["gigabytes"])
@@ -118,7 +129,7 @@ class DemandTest(base.BaseTestCase):
                 "server_groups": 1,
                 "server_group_members": 2,
             },
-            quota_demand.of_group(specs.cluster(), group, FLAVORS["m1.small"]),
+            quota_demand.of_group(specs.cluster(), sized(group)),
         )
 
     def test_demands_beyond_the_free_quota_are_shortages(self) -> None:
@@ -142,8 +153,6 @@ class DemandTest(base.BaseTestCase):
 
 
 class GrowthTest(base.BaseTestCase):
-    FLAVOR = cluster_spec.Flavor("m1.small", vcpus=2, ram=4096, disk=20)
-
     def test_more_workers_demand_their_machines(self) -> None:
         group = specs.group(
             {"server_group_policies": "affinity"},
@@ -160,13 +169,11 @@ class GrowthTest(base.BaseTestCase):
                 "gigabytes": 60,
                 "server_group_members": 5,
             },
-            quota_demand.of_growth(specs.cluster(), group, self.FLAVOR, 3),
+            quota_demand.of_growth(specs.cluster(), sized(group), 3),
         )
 
     def test_more_control_planes_demand_volumes_of_etcd(self) -> None:
         cluster = specs.cluster({"etcd_blockdevice_size": "10"})
-        found = quota_demand.of_growth(
-            cluster, cluster.control_plane, self.FLAVOR, 2
-        )
+        found = quota_demand.of_growth(cluster, cluster.control_plane, 2)
         needed = [found[e] for e in ("instances", "volumes", "gigabytes")]
         self.assertEqual([2, 2, 20], needed)

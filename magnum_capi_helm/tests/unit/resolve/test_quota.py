@@ -13,11 +13,17 @@ from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import quota
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.features import specs
 from magnum_capi_helm.tests.unit.lifecycle import base
+
+_FLAVOR: dict[str, Any] = {
+    "flavor": "m1.medium",
+    "machine": cluster_spec.Flavor("m1.medium", vcpus=2, ram=4096, disk=20),
+}
 
 
 class _Context:
@@ -35,9 +41,9 @@ class CheckTest(base.FlowTestCase):
         cluster = dataclasses.replace(
             cluster,
             control_plane=dataclasses.replace(
-                cluster.control_plane, flavor="m1.medium"
+                cluster.control_plane, **_FLAVOR
             ),
-            node_groups=(specs.group(flavor="m1.medium"),),
+            node_groups=(specs.group(**_FLAVOR),),
         )
         quota.check_cluster(catalogue.Cloud(session), cluster)
 
@@ -86,7 +92,7 @@ class CheckTest(base.FlowTestCase):
         conf.CONF.set_override("quota_check", "refuse", "capi_helm")
         self.openstack.quotas.known["instances"] = (10, 9)
         cloud = catalogue.Cloud(sessions.user_session(_Context()))
-        group = specs.group(flavor="m1.medium")
+        group = specs.group(**_FLAVOR)
         with self.assertRaisesRegex(
             errors.InvalidInput, "instances: 2 needed, 1 of 10 free"
         ):

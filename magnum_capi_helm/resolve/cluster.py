@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import egress
@@ -25,9 +26,6 @@ from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
-
-if TYPE_CHECKING:
-    from magnum_capi_helm.cloud import catalogue
 
 
 def resolve(

@@ -9,8 +9,9 @@ import contextlib
 import dataclasses
 import operator
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import etcd
@@ -24,9 +25,6 @@ from magnum_capi_helm.model import names
 from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
-
-if TYPE_CHECKING:
-    from magnum_capi_helm.cloud import catalogue
 
 _NOT_LOOKED_UP = cluster_spec.Image("", "", "", "ubuntu")
 _MASTER = "master"

@@ -7,16 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 import dataclasses
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
-
-if TYPE_CHECKING:
-    from magnum_capi_helm.cloud import catalogue
 
 
 def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:

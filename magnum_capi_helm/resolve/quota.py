@@ -4,18 +4,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from oslo_log import log
 
 from magnum_capi_helm.chart import quota_demand
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-
-if TYPE_CHECKING:
-    from magnum_capi_helm.cloud import catalogue
 
 LOG = log.getLogger(__name__)
 

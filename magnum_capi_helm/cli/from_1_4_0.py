@@ -160,7 +160,7 @@ def _check_labels(cluster: Any, chart: str) -> Iterator[components.Result]:
     own = cluster.labels or {}
     inherited = cluster.cluster_template.labels or {}
     for name, text in sorted({**inherited, **own}.items()):
-        label = requested_labels.find(name)
+        label = requested_labels.BY_NAME.get(name)
         if label is None or label is nodes.KUBE_TAG:
             continue
         state = components.OK

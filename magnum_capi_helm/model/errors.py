@@ -60,8 +60,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _one_line(text: str) -> str:
     """Escape characters that would begin another line of a log."""
     cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-    if cut.isprintable():
-        return cut
     return "".join(
         each
         if each.isprintable()

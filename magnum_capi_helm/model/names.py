@@ -139,10 +139,9 @@ def _words(text: str) -> str:
     return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def chart_object(release_name: str, component: str = "") -> str:
+def chart_object(release_name: str, component: str) -> str:
     """Return the chart's name of an object, cut as the chart cuts it."""
-    whole = f"{release_name}-{component}" if component else release_name
-    return whole[:LIMIT].removesuffix("-")
+    return f"{release_name}-{component}"[:LIMIT].removesuffix("-")
 
 
 def control_plane(release_name: str) -> str:

@@ -26,7 +26,7 @@ from magnum_capi_helm.model import labels
 LOG = log.getLogger(__name__)
 
 #: Each name and alias of a label -> its declaration.
-_BY_NAME = {
+BY_NAME = {
     name: label
     for label in features.LABELS
     for name in (label.name, *label.aliases)
@@ -38,11 +38,6 @@ _READ = {
 }
 
 
-def find(name: str) -> labels.Label[Any] | None:
-    """Return the label of a name or alias, or None."""
-    return _BY_NAME.get(name)
-
-
 def changeable(name: str, text: str | None) -> labels.Label[Any]:
     """Return the label of a name that a living cluster may change.
 
@@ -50,7 +45,7 @@ def changeable(name: str, text: str | None) -> labels.Label[Any]:
     :raises InvalidInput: it is not known, or has no such value
     :raises NotSupported: it is fixed
     """
-    label = find(name)
+    label = BY_NAME.get(name)
     if label is None:
         problems = without_effect({name: text or ""})
         raise errors.InvalidInput(
@@ -150,7 +145,7 @@ def _allowed(user_labels: Mapping[str, str]) -> dict[str, str]:
 
 def problem(name: str, text: str) -> str:
     """Return why a label refuses a value, or ""."""
-    if label := _BY_NAME.get(name):
+    if label := BY_NAME.get(name):
         try:
             label.parse(text, name)
         except errors.LabelError as error:
@@ -179,10 +174,10 @@ def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
     :returns: by name of the label
     """
     texts = {}
-    for name in sorted(user_labels.keys() - _BY_NAME.keys()):
+    for name in sorted(user_labels.keys() - BY_NAME.keys()):
         other = ignored.LABELS.get(name)
         if other is None:
-            hint = errors.did_you_mean(name, _BY_NAME)
+            hint = errors.did_you_mean(name, BY_NAME)
             texts[name] = f"label {errors.shown(name)} is not known{hint}"
         elif other.misses(value := user_labels[name]):
             text = "***" if other.secret else errors.shown(value)
@@ -197,8 +192,8 @@ def _misplaced(
 ) -> Iterator[str]:
     """Describe labels that have no effect in the place where they are."""
     places = list(labels.Scope)
-    for name in sorted(user_labels.keys() & _BY_NAME.keys()):
-        scope = _BY_NAME[name].scope
+    for name in sorted(user_labels.keys() & BY_NAME.keys()):
+        scope = BY_NAME[name].scope
         if places.index(scope) < places.index(place):
             yield f"label {name} is read from {_READ[scope]} alone"
 
@@ -211,8 +206,8 @@ def check_unknown(cluster: Any) -> None:
     template = cluster.cluster_template.labels or {}
     own = _own(cluster.labels, template)
     requested = {**template, **own}
-    for name in sorted(requested.keys() & _BY_NAME.keys()):
-        if advice := _BY_NAME[name].advice(requested[name]):
+    for name in sorted(requested.keys() & BY_NAME.keys()):
+        if advice := BY_NAME[name].advice(requested[name]):
             _warn(cluster, f"label {name} is deprecated: {advice}")
     _refuse_or_warn(
         cluster,

@@ -21,18 +21,16 @@ _ALWAYS = "NodeRestriction"
 _TABLES = encoding.package_data("features/admission.yaml")
 
 _ARGUMENTS = f"{paths.API_SERVER}.extraArgs"
-PLUGINS: labels.Label[tuple[str, ...]] = TOPIC.label(
+PLUGINS: labels.Label[tuple[str, ...]] = TOPIC.listed(
     "admission_control_list",
     label_types.ADMISSION_PLUGINS,
-    (),
     help="Admission plugins to enable in addition to Kubernetes' defaults "
     f"and {_ALWAYS}.",
     becomes=(f"{_ARGUMENTS}.enable-admission-plugins",),
 )
-DISABLED: labels.Label[tuple[str, ...]] = TOPIC.label(
+DISABLED: labels.Label[tuple[str, ...]] = TOPIC.listed(
     "admission_control_disabled_list",
     label_types.ADMISSION_PLUGINS,
-    (),
     help="Admission plugins to disable that Kubernetes enables by default.",
     becomes=(f"{_ARGUMENTS}.disable-admission-plugins",),
 )
@@ -58,10 +56,9 @@ _LEVELS = {
     "audit": _level("audit", "The audit log marks pods that violate it."),
     "warn": _level("warn", "kubectl warns about pods that violate it."),
 }
-EXEMPT: labels.Label[tuple[str, ...]] = TOPIC.label(
+EXEMPT: labels.Label[tuple[str, ...]] = TOPIC.listed(
     "pod_security_exempt_namespaces",
     label_types.NAMESPACES,
-    (),
     help="Namespaces without Pod Security, in addition to those of the "
     "addons. The label needs one of the other pod_security labels.",
     becomes=(_POD_SECURITY,),

@@ -117,10 +117,9 @@ FIXED_IP: labels.Label[str | None] = TOPIC.label(
     "user, such as kube-vip, routes it to the control plane.",
     becomes=(paths.API_FIXED_IP,),
 )
-ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = TOPIC.label(
+ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = TOPIC.listed(
     "api_master_lb_allowed_cidrs",
     label_types.IPv4Networks(),
-    (),
     details="an example is 192.0.2.0/24, or 192.0.2.1/32 for one address",
     help="Networks that can reach the Kubernetes API, in addition to the "
     "networks of the cluster. Load balancers of the provider ovn can't "
@@ -152,10 +151,9 @@ LB_NETWORK = TOPIC.text(
     becomes=(f"{paths.API_LB_NETWORK}.id",),
     charts=(versions.Range(since="0.11.0"),),
 )
-CERT_SANS: labels.Label[tuple[str, ...]] = TOPIC.label(
+CERT_SANS: labels.Label[tuple[str, ...]] = TOPIC.listed(
     "api_server_cert_sans",
     label_types.HOSTS,
-    (),
     help="Additional names in the certificate of the Kubernetes API.",
     becomes=(f"{paths.API_SERVER}.certSANs",),
 )

@@ -107,10 +107,9 @@ def _options(
     becomes: tuple[str, ...],
     scope: labels.Scope = labels.Scope.CLUSTER,
 ) -> Arguments:
-    return TOPIC.label(
+    return TOPIC.listed(
         name,
         ArgumentsType(),
-        (),
         help=f"Additional arguments of {component}. The driver refuses "
         "arguments that kubeadm, the chart or another label sets.",
         scope=scope,
@@ -222,10 +221,9 @@ def _tls(
 
     :param label: the further arguments of the component
     """
-    suites: labels.Label[tuple[str, ...]] = TOPIC.label(
+    suites: labels.Label[tuple[str, ...]] = TOPIC.listed(
         f"{component}_tls_cipher_suites",
         CipherSuites(),
-        (),
         help=f"Cipher suites of {text} for TLS 1.2. Default: as in "
         "Kubernetes.",
         scope=label.scope,

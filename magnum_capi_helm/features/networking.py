@@ -213,10 +213,9 @@ DOMAIN = TOPIC.label(
     becomes=(f"{paths.KUBE_NETWORK}.serviceDomain",),
 )
 _PATH = f"{paths.EACH_GROUP}.{paths.NETWORKING}.ports"
-EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = TOPIC.label(
+EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = TOPIC.listed(
     "extra_network_names",
     label_types.Words(),
-    (),
     allowed="names or UUIDs of networks separated by spaces",
     help="Additional networks. Each worker gets a port in each of them.",
     scope=labels.Scope.NODEGROUP,
@@ -235,10 +234,9 @@ EXTRA_PORT_SECURITY = TOPIC.switch(
     becomes=(f"{_PATH}[].disablePortSecurity",),
     charts=_PORTS,
 )
-SECURITY_GROUPS: labels.Label[tuple[str, ...]] = TOPIC.label(
+SECURITY_GROUPS: labels.Label[tuple[str, ...]] = TOPIC.listed(
     "extra_security_groups",
     label_types.Words(),
-    (),
     allowed="names or UUIDs of security groups separated by spaces",
     help="Additional security groups on the ports of the workers.",
     scope=labels.Scope.NODEGROUP,

@@ -53,7 +53,7 @@ _EXTRA_VOLUME = re.compile(
     r"(?!(?:containers|etcd|root):)[a-z0-9][a-z0-9-]{0,31}"
     r":[1-9][0-9]{0,4}(?::[^,]+)?"
 )
-EXTRA_VOLUMES: labels.Label[tuple[str, ...]] = TOPIC.label(
+EXTRA_VOLUMES: labels.Label[tuple[str, ...]] = TOPIC.listed(
     "extra_volumes",
     label_types.Listed(
         "volumes",
@@ -61,7 +61,6 @@ EXTRA_VOLUMES: labels.Label[tuple[str, ...]] = TOPIC.label(
         "NAME:GB or NAME:GB:TYPE, separated by commas, with names of a-z 0-9 "
         "and - that differ",
     ),
-    (),
     details="an example is data:100,logs:20:fast; the names containers, etcd "
     "and root are taken",
     help="Further Cinder volumes of each worker, without a file system, and "
@@ -78,19 +77,17 @@ KUBE_TAG = TOPIC.text(
     "image has no property kube_version.",
     becomes=(paths.KUBERNETES,),
 )
-NODE_LABELS: labels.Label[label_types.Pairs] = TOPIC.label(
+NODE_LABELS: labels.Label[label_types.Pairs] = TOPIC.listed(
     "node_labels",
     label_types.NodeLabels(),
-    (),
     help="Labels of the Kubernetes nodes of worker groups. The nodegroup's "
     "field node_labels overrides them.",
     scope=labels.Scope.NODEGROUP,
     becomes=(f"{paths.EACH_GROUP}.{paths.NODE_LABELS}",),
 )
-NODE_TAINTS: labels.Label[label_types.Taints] = TOPIC.label(
+NODE_TAINTS: labels.Label[label_types.Taints] = TOPIC.listed(
     "node_taints",
     label_types.NodeTaints(),
-    (),
     help="Taints of the Kubernetes nodes of worker groups, from the moment "
     "they join. The nodegroup's field node_taints overrides them.",
     scope=labels.Scope.NODEGROUP,

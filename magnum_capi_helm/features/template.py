@@ -43,7 +43,7 @@ CHANNEL = UPGRADES.text(
     "a cluster out.",
 )
 _UPGRADE_IMAGE = re.compile(r"v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?=[^,\s]+")
-UPGRADE_IMAGES: labels.Label[tuple[str, ...]] = UPGRADES.label(
+UPGRADE_IMAGES: labels.Label[tuple[str, ...]] = UPGRADES.listed(
     "upgrade_images",
     label_types.Listed(
         "images",
@@ -51,7 +51,6 @@ UPGRADE_IMAGES: labels.Label[tuple[str, ...]] = UPGRADES.label(
         "VERSION=IMAGE, separated by commas, with a minor version of "
         "Kubernetes and the UUID or name of its image",
     ),
-    (),
     details="an example is 1.34=ubuntu-v1.34.6; an image without the property "
     "kube_version needs the whole version, as in 1.34.6=my-image",
     help="Images of the minor versions that an upgrade to the template "
@@ -90,19 +89,17 @@ class _Names(label_types.TextType):
         return names
 
 
-PROFILE_NAMES: labels.Label[tuple[str, ...]] = PROFILES.label(
+PROFILE_NAMES: labels.Label[tuple[str, ...]] = PROFILES.listed(
     "capi_helm_values_profiles",
     _Names(),
-    (),
     help="The operator's profiles of chart values for clusters of the "
     "template. A later profile overrides an earlier one.",
     scope=labels.Scope.TEMPLATE,
     becomes=(f'clusterAnnotations."{PROFILES_ANNOTATION}"',),
 )
-GROUP_PROFILE_NAMES: labels.Label[tuple[str, ...]] = PROFILES.label(
+GROUP_PROFILE_NAMES: labels.Label[tuple[str, ...]] = PROFILES.listed(
     "capi_helm_nodegroup_profiles",
     _Names(),
-    (),
     help="The operator's profiles of chart values for one worker group. A "
     "later profile overrides an earlier one.",
     scope=labels.Scope.NODEGROUP,

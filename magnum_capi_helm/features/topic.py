@@ -204,6 +204,13 @@ class Topic:
         kind = types.String(regex=regex)
         return self.label(name, kind, "", allowed=allowed, **more)
 
+    def listed(self, name: str, kind: Any, **more: Any) -> labels.Label[Any]:
+        """Declare a label whose value is a list, by default empty.
+
+        :param kind: its type, whose values are tuples
+        """
+        return self.label(name, kind, (), **more)
+
     def cluster(self, cluster: cluster_spec.Cluster) -> paths.Values:
         """Return the topic's values for the whole cluster."""
         return nest(self.leaves(cluster))

@@ -337,12 +337,9 @@ def _new_item(
     operation.check_replacement(
         accepted, dataclasses.replace(stored, requests=requests)
     )
-    server_group = _server_group(operation, session, group)
-    if server_group is None:
-        return item
-    return values.node_group(
-        outline, dataclasses.replace(group, server_group_id=server_group)
-    )
+    if server_group := _server_group(operation, session, group):
+        item[paths.SERVER_GROUP] = server_group
+    return item
 
 
 def _server_group(

@@ -250,17 +250,15 @@ def check_settled(state: ObservedState) -> None:
 
     :raises NotSupported: it is not complete and healthy
     """
-    row = state.row
-    reason = "" if row.status.endswith("_COMPLETE") else str(row.status)
-    if not reason and not state.verdict.complete:
-        reason = state.verdict.reason
-    status = health.health(state.view).status
-    if not reason and status != health.HEALTHY:
-        reason = status
-    # The row also has the check of the credential.
-    if not reason and row.health_status == health.UNHEALTHY:
-        reason = health.UNHEALTHY
-    if reason:
+    row, status = state.row, health.health(state.view).status
+    reasons = (
+        "" if row.status.endswith("_COMPLETE") else str(row.status),
+        state.verdict.reason,
+        "" if status == health.HEALTHY else status,
+        # The row also has the check of the credential.
+        health.UNHEALTHY if row.health_status == health.UNHEALTHY else "",
+    )
+    if reason := next(filter(None, reasons), ""):
         raise errors.NotSupported(
             "only a complete and healthy cluster gets other machines, and "
             f"this one is not: {reason}"

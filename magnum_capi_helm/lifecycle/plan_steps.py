@@ -262,8 +262,7 @@ def discard(operation: cluster_operation.Operation) -> None:
         LOG.warning("cluster %s: %s", operation.cluster.uuid, error)
         return
     if plan:
-        kind = KINDS[type(plan)]
-        kind.discard(operation.context, operation.cluster, plan)
+        KINDS[type(plan)].discard(operation.context, operation.cluster, plan)
 
 
 def desired_without(release: Release) -> desired_state.DesiredState | None:

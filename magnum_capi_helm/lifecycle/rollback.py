@@ -194,12 +194,10 @@ def _check_control_plane(current: Current, before: Before) -> None:
     """Refuse if a control plane server may run the newer Kubernetes."""
     old = upgrade_rules.control_plane_version(before.values)
     new = upgrade_rules.control_plane_version(current.desired.values)
-    first, second = versions.number(old), versions.number(new)
-    if first is None or second is None or second <= first:
+    if not versions.is_older(old, new):
         return
     for each in _servers(current):
-        version = versions.number(_version(each))
-        if (version or first) > first:
+        if versions.is_older(old, _version(each)):
             raise errors.NotSupported(
                 f"control plane machine {view.name_of(each)} runs Kubernetes "
                 f"v{_version(each)} already, and a control plane never goes "

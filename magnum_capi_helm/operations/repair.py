@@ -139,8 +139,7 @@ def _kind(obj: Object) -> kinds.Kind | None:
     kind = kinds.rendered(obj)
     if kind is None:
         return None
-    api = conversion.Api(kind.group, kind.versions[0], kind.name)
-    fixed = conversion.converts(api, conversion.NEW)
+    fixed = conversion.converts(conversion.api_of(obj), conversion.NEW)
     return dataclasses.replace(kind, optional=not fixed)
 
 

@@ -241,10 +241,9 @@ def outdated(
         )
     runs = str(view.spec_of(control_plane).get("version") or "")
     wanted = upgrade_rules.control_plane_version(desired.values)
-    first, second = versions.number(runs.lstrip("v")), versions.number(wanted)
     permission = _valid(desired, before)
     may_fall = permission is not None and permission.back
-    if first and second and second < first and not may_fall:
+    if versions.is_older(wanted, runs) and not may_fall:
         return (
             f"the stored desired state has Kubernetes v{wanted}, the control "
             f"plane {runs}"

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar
 
 from oslo_config import types
 
@@ -134,24 +134,14 @@ class Topic:
         self.group_leaves = lambda *_: {}
         self.check = lambda _: None
 
-    @overload
-    def label(
-        self, name: str, kind: Any, default: T, **more: Any
-    ) -> labels.Label[T]: ...
-
-    @overload
-    def label(
-        self, name: str, kind: Any, **more: Any
-    ) -> labels.Label[Any]: ...
-
     def label(
         self,
         name: str,
         kind: Any,
-        default: Any = None,
+        default: T = None,  # type: ignore[assignment]
         allowed: str = "",
         **more: Any,
-    ) -> labels.Label[Any]:
+    ) -> labels.Label[T]:
         """Declare a label of the topic.
 
         :param kind: its type

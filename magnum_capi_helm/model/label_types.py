@@ -10,11 +10,10 @@ without a full stop, at which Magnum's API cuts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-import dataclasses
 import ipaddress
 import json
 import re
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from oslo_config import types
 
@@ -57,6 +56,12 @@ def split(text: str) -> list[str]:
     Magnum's client takes a comma for the end of a label.
     """
     return [part for part in re.split(r"[\s,]+", text) if part]
+
+
+def _parts(value: str | Iterable[str]) -> list[str]:
+    """Return the items of a comma separated text, or of parsed items."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return [part.strip() for part in parts if part.strip()]
 
 
 class Words(TextType):
@@ -222,8 +227,7 @@ class Listed(TextType):
         self._fits = fits
 
     def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
-        parts = value.split(",") if isinstance(value, str) else value
-        items = [part.strip() for part in parts if part.strip()]
+        items = _parts(value)
         for item in items:
             if not self._fits(item):
                 raise ValueError(f"{item!r} is not one of {self._kind}")
@@ -270,15 +274,11 @@ ADMISSION_PLUGINS = Listed(
 AnyNetwork: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-@dataclasses.dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """The prefix lengths that are allowed, both inclusive."""
 
     largest: int
     smallest: int
-
-    def __contains__(self, network: AnyNetwork) -> bool:
-        return self.largest <= network.prefixlen <= self.smallest
 
     def __str__(self) -> str:
         return f"/{self.largest} to /{self.smallest}"
@@ -308,7 +308,7 @@ def _check_network(network: AnyNetwork, sizes: Sizes) -> None:
 
     :raises labels.Reason: naming what the network overlaps
     """
-    if network not in sizes:
+    if not sizes.largest <= network.prefixlen <= sizes.smallest:
         raise ValueError(f"{network} is not {sizes}")
     for each in _OTHER_USES:
         if each.version == network.version and network.overlaps(each):
@@ -348,11 +348,8 @@ class IPv4Networks(TextType):
     allowed = "IPv4 networks without host bits, separated by commas"
 
     def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
-        parts = value.split(",") if isinstance(value, str) else value
         return tuple(
-            str(ipaddress.IPv4Network(part.strip()))
-            for part in parts
-            if part.strip()
+            str(ipaddress.IPv4Network(part)) for part in _parts(value)
         )
 
 
@@ -537,7 +534,7 @@ def _parsed(value: str | Iterable[T], parse: Callable[[str], T]) -> list[T]:
     """Return the items of a comma separated text, or of parsed items."""
     if not isinstance(value, str):
         return list(value)
-    return [parse(part.strip()) for part in value.split(",") if part.strip()]
+    return [parse(part) for part in _parts(value)]
 
 
 def _parse_pair(part: str) -> tuple[str, str]:

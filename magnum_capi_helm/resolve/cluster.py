@@ -171,7 +171,11 @@ def _outline(
         name=cluster.name or "",
         template=template.name or "",
         api=_api_server(cluster, cluster_labels),
-        proxy=_proxy(template),
+        proxy=cluster_spec.Proxy(
+            http=template.http_proxy or None,
+            https=template.https_proxy or None,
+            exceptions=network.split(template.no_proxy),
+        ),
         insecure_registry=egress.given(template.insecure_registry) or None,
         site=operator_files.site(cluster_labels),
         namespace=location.namespace(cluster.project_id),
@@ -233,14 +237,6 @@ def _api_server(
         load_balancer=not requested_only or bool(cluster.master_lb_enabled),
         floating_ip=floating_ip,
         port=cluster.cluster_template.apiserver_port or None,
-    )
-
-
-def _proxy(template: Any) -> cluster_spec.Proxy:
-    return cluster_spec.Proxy(
-        http=template.http_proxy or None,
-        https=template.https_proxy or None,
-        exceptions=network.split(template.no_proxy),
     )
 
 

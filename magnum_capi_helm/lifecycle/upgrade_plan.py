@@ -56,14 +56,13 @@ _MASTER = "master"
 class RowChange:
     """A cluster's rows with another template.
 
-    :param row: a copy with the nodegroups that are remade
-    :param labels: the labels of the cluster's user
+    :param row: a copy with the nodegroups that are remade, and with the labels
+        of the cluster's user
     :param moves: the changes that the upgrade writes into the rows
     :param back: the changes that take them back
     """
 
     row: rows.Cluster
-    labels: Mapping[str, str]
     moves: Moves
     back: Moves
 
@@ -133,7 +132,7 @@ class Upgrade:
             None if replaces_all else self.remade,
             # Of one group alone, the others' machines keep their build.
             digest="" if self.built else self.current.desired.digest,
-            labels=self.change.labels,
+            labels=self.change.row.labels,
             moves=moves,
         )
 
@@ -465,12 +464,8 @@ def _row_change(
         each.uuid: {name: getattr(each, name) for name in changes[each.uuid]}
         for each in remade
     }
-    return RowChange(
-        row=row,
-        labels=labels,
-        moves=Moves(template.uuid, changes),
-        back=Moves(cluster.cluster_template_id, back),
-    )
+    moves = Moves(template.uuid, changes)
+    return RowChange(row, moves, Moves(cluster.cluster_template_id, back))
 
 
 def _changed_group(

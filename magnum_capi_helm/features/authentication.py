@@ -55,18 +55,21 @@ KEYSTONE = TOPIC.switch(
 
 def _oidc(
     name: str,
-    value: str,
     allowed: str,
     help_text: str,
     regex: str = rf"\A{arguments.HARMLESS_FORM}*\Z",
 ) -> labels.Label[str]:
-    """Declare text that becomes an argument of kube-apiserver."""
+    """Declare text that becomes an argument of kube-apiserver.
+
+    :param name: two words, which the chart writes as issuerUrl
+    """
+    first, _, second = name.partition("_")
     return TOPIC.text(
         f"oidc_{name}",
         allowed,
         regex=regex,
         help=help_text,
-        becomes=(f"oidc.{value}",),
+        becomes=(f"oidc.{first}{second.title()}",),
         charts=_WITH_OIDC,
     )
 
@@ -74,7 +77,6 @@ def _oidc(
 _CLAIM = f"the name of a claim, of only {arguments.HARMLESS}"
 ISSUER = _oidc(
     "issuer_url",
-    "issuerUrl",
     "an https URL without user, query or fragment, of only letters, digits, "
     "full stops and _ , : = / + @ % * ~ -",
     "Issuer of OpenID Connect tokens that the Kubernetes API accepts.",
@@ -82,31 +84,26 @@ ISSUER = _oidc(
 )
 CLIENT = _oidc(
     "client_id",
-    "clientId",
     f"the client ID that tokens are issued for, of only {arguments.HARMLESS}",
     "Client ID at the OIDC issuer; required with oidc_issuer_url.",
 )
 USERNAME_CLAIM = _oidc(
     "username_claim",
-    "usernameClaim",
     _CLAIM,
     "Claim of an OIDC token with the user's name. Default: sub.",
 )
 USERNAME_PREFIX = _oidc(
     "username_prefix",
-    "usernamePrefix",
     f"a prefix of only {arguments.HARMLESS}, or - for no prefix",
     "Prefix of the user's name in Kubernetes. Default: oidc: with the colon.",
 )
 GROUPS_CLAIM = _oidc(
     "groups_claim",
-    "groupsClaim",
     _CLAIM,
     "Claim of an OIDC token with the user's groups. Default: groups.",
 )
 GROUPS_PREFIX = _oidc(
     "groups_prefix",
-    "groupsPrefix",
     f"a prefix of only {arguments.HARMLESS}",
     "Prefix of the names of groups in Kubernetes. Default: oidc: with "
     "the colon.",

@@ -27,11 +27,9 @@ from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import helm_records
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import cluster_release
 from magnum_capi_helm.operations import holding
@@ -257,10 +255,7 @@ def _counts_to_set(
     asked, counts = rows_now.known_as(existing).counts(), {}
     for each in patches.scaled(values.in_effect(desired.values)):
         name = str(each["name"])
-        deployment = release.get(
-            kinds.MACHINE_DEPLOYMENT,
-            names.machine_deployment(release.release, name),
-        )
+        deployment = release.deployment(name)
         live = None
         if view.AUTOSCALER_ANNOTATION in view.annotations_of(deployment):
             live = view.spec_of(deployment).get("replicas")

@@ -275,6 +275,15 @@ class Release:
         """
         return self.management.get(kind, self.namespace, name or self.release)
 
+    def deployment(self, group: str) -> Object | None:
+        """Return the MachineDeployment of a group; None: it does not exist.
+
+        :param group: the chart's name of the group
+        :raises ManagementError: it can't be read
+        """
+        name = names.machine_deployment(self.release, group)
+        return self.get(kinds.MACHINE_DEPLOYMENT, name)
+
     def metadata(self, kind: kinds.Kind, selector: str) -> list[Object]:
         """Return objects without spec, status and data.
 

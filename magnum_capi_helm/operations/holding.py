@@ -259,8 +259,7 @@ class Held(cluster_release.Release):
                 return
             reason = _NOTHING_KNOWN
         chart_name = names.node_group(nodegroup.name, self.release)
-        deployment = names.machine_deployment(self.release, chart_name)
-        if reason and not self.get(kinds.MACHINE_DEPLOYMENT, deployment):
+        if reason and not self.deployment(chart_name):
             LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)
             status_writer.save_refused(nodegroup, reason)
 

@@ -127,24 +127,26 @@ class Current:
         self,
         chart: cluster_spec.Chart,
         new_values: paths.Values,
-        fingerprint: str,
+        moves: desired_state.Moves | None,
         back: desired_state.Moves,
         groups: Collection[str] | None,
         **fields: Any,
     ) -> DesiredState:
         """Return another desired state, which a rollback can take back.
 
-        :param fingerprint: of the rows after the change
+        :param moves: the changes of the rows; None: they stay
         :param back: the changes of the rows that a rollback makes
         :param groups: the groups whose machines it may replace; None: all
         :param fields: other fields of the desired state
         """
         before = self.desired
+        moved = self.rows.moved(moves.groups if moves else {})
         return DesiredState(
             chart,
             values.upgraded(new_values, before.values),
-            fingerprint,
+            moved.fingerprint(),
             time.time(),
+            moves=moves,
             before=desired_state.Before(
                 before.chart, before.values, before.labels, back
             ),

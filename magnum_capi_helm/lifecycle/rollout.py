@@ -230,18 +230,15 @@ def _desired(
         return None
     _check_encryption(before.values, new)
     upgrade_rules.check_cni_version(before.values, new)
-    # A rollback puts no count back.
-    back = desired_state.Moves(current.row.cluster_template_id, {})
-    moves = changed.moves or back
     return current.changed(
         chart,
         new,
-        current.rows.moved(moves.groups).fingerprint(),
-        back,
+        changed.moves,
+        # A rollback puts no count back.
+        desired_state.Moves(current.row.cluster_template_id, {}),
         # The comparison names them.
         (),
         labels=changed.labels,
-        moves=changed.moves,
     )
 
 

@@ -120,20 +120,18 @@ class Upgrade:
         """
         new = self._values()
         new[paths.GROUPS] = self._node_groups(new)
-        moves = self._moves(new)
         old = self.current.desired.chart.version
         has_other_chart = self.cluster.chart.version != old
         replaces_all = has_other_chart and not self.alone
         return self.current.changed(
             self.cluster.chart,
             new,
-            self.current.rows.moved(moves.groups).fingerprint(),
+            self._moves(new),
             self.change.back,
             None if replaces_all else self.remade,
             # Of one group alone, the others' machines keep their build.
             digest="" if self.built else self.current.desired.digest,
             labels=self.change.row.labels,
-            moves=moves,
         )
 
     def _values(self) -> paths.Values:

@@ -364,8 +364,7 @@ def _owners(live: view.View) -> list[tuple[kinds.Kind, Object | None]]:
 
 
 def _owns(owner: Object | None, machine: Object) -> bool:
-    labels = view.labels_of(machine)
-    group = labels.get(view.DEPLOYMENT_LABEL)
+    group = view.labels_of(machine).get(view.DEPLOYMENT_LABEL)
     if group is None:
         return (owner or {}).get("kind") == kinds.CONTROL_PLANE.name
     return group == view.name_of(owner)

@@ -162,7 +162,8 @@ def _judge(
         seconds = min(seconds, _AUTOSCALER_SECONDS)
         stopped = autoscaler_counts.stopped_reason(operation)
         notes = health.of_autoscaler(objects, stopped)
-    notes |= health.of_hibernation(objects)
+    if objects.hibernated:
+        notes["hibernated"] = "workers are away until the operator wakes it"
     # A certificate is no illness. The text of the warning changes by the day.
     warning = replacement.expiry_warning(objects)
     if warning and result.status != health.UNKNOWN:

@@ -90,13 +90,6 @@ def stopped_reason(deployment: view.Object | None) -> str:
     return message or "no replica is available"
 
 
-def of_hibernation(objects: view.View) -> dict[str, str]:
-    """Return an entry for the health of a cluster whose workers are away."""
-    if not objects.hibernated:
-        return {}
-    return {"hibernated": "workers are away until the operator wakes it"}
-
-
 def of_autoscaler(objects: view.View, stopped: str | None) -> dict[str, str]:
     """Return entries for the health of a cluster with the autoscaler.
 

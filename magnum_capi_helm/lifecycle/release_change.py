@@ -291,11 +291,10 @@ def accept(
     :raises CapiHelmError: it could not be stored, or that is unknown
     """
     row, status = held.cluster, held.cluster.status
+    steps = plan.to_secret() if plan else {}
     status_writer.save_updating(row)
     try:
-        held.store(
-            desired, {**_NO_STEPS, **(plan.to_secret() if plan else {})}
-        )
+        held.store(desired, {**_NO_STEPS, **steps})
     except errors.CapiHelmError as error:
         if not error.retriable or isinstance(error, errors.Conflict):
             row.status = status

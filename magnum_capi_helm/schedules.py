@@ -73,6 +73,10 @@ class AgeTracker(_Kept[dict[str, tuple[object, float]]]):
             return 0.0
         return now - since
 
+    def restart(self, scope: Scope, name: str) -> None:
+        """Forget since when a property has its value."""
+        self._kept.get(scope, {}).pop(name, None)
+
 
 class Schedule(_Kept[float]):
     """When a periodic check of a release is due.

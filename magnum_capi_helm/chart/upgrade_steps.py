@@ -110,7 +110,7 @@ class Upgrade(plan.Plan):
         "newer Kubernetes (`magnum-capi-helm cluster rollback`), or stop it "
         "in a step of the control plane (with `--stop-here`)"
     )
-    EARLY = True
+    BY_HELM = True
 
     stages: Sequence[Stage]
 

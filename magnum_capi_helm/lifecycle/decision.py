@@ -32,7 +32,7 @@ class Facts:
     :param undecided: a request has still to decide about a nodegroup
     :param row_only: of a deleted nodegroup, only Magnum's row is left
     :param overdue: the operation has taken longer than it may
-    :param pausing: the last try failed a moment ago
+    :param backing_off: the last try failed a moment ago
     :param shown: a failed status was visible long enough
     """
 
@@ -46,7 +46,7 @@ class Facts:
     undecided: bool = False
     row_only: bool = False
     overdue: bool = False
-    pausing: bool = False
+    backing_off: bool = False
     shown: bool = True
 
     @property
@@ -117,7 +117,7 @@ class State(enum.Enum):
         "write what stored requests decided into the rows, decide again",
         lease=True,
     )
-    FAILED = Rule(
+    FAILURE_SHOWN = Rule(
         lambda facts: facts.done and not facts.shown,
         "all is as the rows want it, and a failure is still to be read",
         "nothing, until the failure was visible for 30 seconds",
@@ -129,7 +129,7 @@ class State(enum.Enum):
         lease=True,
     )
     STEP_OVER = Rule(
-        lambda facts: facts.step_over and not facts.pausing,
+        lambda facts: facts.step_over and not facts.backing_off,
         "the control plane is as a step of an upgrade wants it",
         "take the next step of the plan",
         lease=True,
@@ -140,8 +140,8 @@ class State(enum.Enum):
         "write FAILED with the reason",
         lease=True,
     )
-    PAUSED = Rule(
-        lambda facts: facts.pausing and (facts.behind or facts.drifted),
+    BACKING_OFF = Rule(
+        lambda facts: facts.backing_off and (facts.behind or facts.drifted),
         "the last try failed a moment ago",
         "save the reasons; try again after a pause of 10 to 300 seconds",
     )

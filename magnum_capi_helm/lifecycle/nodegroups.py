@@ -320,7 +320,7 @@ def _new_item(
     accepted = rows_now.with_group(requested)
     # 1.4.0 gave names to groups by another rule, and two rows one name.
     existing = stored.groups | operation.observe().view.group_names()
-    for each in accepted.known_as(existing).groups:
+    for each in accepted.named_as(existing).groups:
         if each.uuid == nodegroup.uuid and each.chart_name in existing:
             raise errors.InvalidInput(
                 f"nodegroup name {nodegroup.name!r}: machines of another "
@@ -407,7 +407,7 @@ def _item(
     """Return the group's item of ``nodeGroups``; without one, {}."""
     items = values.items_by_name(stored.accepted().values)
     rows_now, _ = rows.read(cluster)
-    for group in rows_now.known_as(items).groups:
+    for group in rows_now.named_as(items).groups:
         if group.uuid == nodegroup.uuid and group.chart_name in items:
             return dict(items[group.chart_name])
     return stored.requests.items.get(nodegroup.uuid, {})

@@ -67,7 +67,10 @@ class ObservedState(cluster_release.Observed):
     @property
     def is_behind(self) -> bool:
         """Return whether the release is not what the rows want."""
-        if cluster_status.release_reason(self.view) or not self.is_upgraded:
+        if (
+            cluster_status.release_reason(self.view)
+            or not self.has_last_change
+        ):
             return True
         live = cluster_status.fingerprint(self.view.cluster)
         if live is not None:
@@ -80,10 +83,10 @@ class ObservedState(cluster_release.Observed):
         )
 
     @property
-    def is_upgraded(self) -> bool:
-        """Return whether the release has the last accepted upgrade.
+    def has_last_change(self) -> bool:
+        """Return whether the release has the last change not seen in rows.
 
-        The rows may not show it: two templates may differ elsewhere.
+        It may be an upgrade, a rollback, a rollout or the step of a plan.
         """
         if self.desired is None or self.view.cluster is None:
             return True
@@ -137,14 +140,14 @@ class ObservedState(cluster_release.Observed):
         return decision.Facts(
             status=self.row.status,
             locked=locked,
-            complete=self.verdict.complete and self.is_upgraded,
+            complete=self.verdict.complete and self.has_last_change,
             step_over=self._is_step_over,
             behind=self.is_behind,
             drifted=self.has_drifted,
             undecided=self.has_undecided_group,
             row_only=self._has_gone_group,
             overdue=self.is_overdue,
-            pausing=not backoff.is_over(scope),
+            backing_off=not backoff.is_over(scope),
             shown=shown,
         )
 
@@ -155,7 +158,7 @@ class ObservedState(cluster_release.Observed):
         Without the stored state, an annotation says whether there is one.
         """
         plan = self.stored.plan if self.stored else None
-        if plan and plan.EARLY:
+        if plan and plan.BY_HELM:
             # One without machines has still to begin.
             waits = plan.ends_early or plan.machines is None
         elif self.stored:
@@ -225,7 +228,7 @@ class ObservedState(cluster_release.Observed):
         if self.progress is not None:
             since = float(self.progress.time)
         else:
-            change = (self.rows.fingerprint(), self.is_upgraded)
+            change = (self.rows.fingerprint(), self.has_last_change)
             ages = self.release.runtime.ages
             age = ages.age(self.release.scope, "change", change)
             since = time.time() - age
@@ -283,19 +286,19 @@ def judge(
     rows_now, nodegroups = operation.read_rows()
     objects = faults.with_faults(runtime, scope, snapshot.decode(below))
     expected = cluster_status.Expected(
-        objects.known(rows_now),
+        objects.named(rows_now),
         conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
         *(_manifest(operation, objects.newest) if stored else ()),
     )
     state = ObservedState(
-        nodegroups,
-        expected.rows,
-        objects,
-        operation,
-        expected,
-        cluster_status.verdict(objects, expected),
-        snapshot.version,
-        stored,
+        nodegroups=nodegroups,
+        rows=expected.rows,
+        view=objects,
+        release=operation,
+        expected=expected,
+        verdict=cluster_status.verdict(objects, expected),
+        version=snapshot.version,
+        stored=stored,
     )
     if state.is_behind and (reason := runtime.withheld.get(scope)):
         verdict = dataclasses.replace(state.verdict, reason=reason)

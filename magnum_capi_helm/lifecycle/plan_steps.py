@@ -74,7 +74,7 @@ _NOTHING: Mapping[str, None] = {_STEP: None, observed_state.AWAITED: None}
 _HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/magnum-api-server"
 
 
-class Kind(Protocol):
+class PlanModule(Protocol):
     """What differs between kinds of plans; a module with these functions."""
 
     def begin(self, held: Held, plan: Any) -> Any:
@@ -97,9 +97,9 @@ class Kind(Protocol):
         """Delete what a plan that is forgotten has elsewhere."""
 
 
-#: The module is the kind: ``kind.begin`` is ``rotate_ca.begin``. The same
-#: classes are in ``cluster_release.PLANS``.
-KINDS: dict[type[Plan], Kind] = {
+#: ``MODULES[Rotation].begin`` is ``rotate_ca.begin``. The same classes are in
+#: ``cluster_release.PLANS``.
+MODULES: dict[type[Plan], PlanModule] = {
     ca_rotation.Rotation: rotate_ca,
     upgrade_steps.Upgrade: staged_upgrade,
 }
@@ -134,7 +134,7 @@ def advance(held: Held, state: ObservedState) -> bool:
         held.patch_stored(plan.to_secret())
     if plan.machines is None:
         _begin(held, plan, state.view)
-    elif not plan.EARLY:
+    elif not plan.BY_HELM:
         _replace(held, state.view, old)
         _show_or_fail(held, state, plan, old)
     return True
@@ -142,7 +142,7 @@ def advance(held: Held, state: ObservedState) -> bool:
 
 def _has_ended(release: Release, plan: Plan) -> bool:
     """Return whether a plan is the copy of one that has ended."""
-    ended = KINDS[type(plan)].end_annotation(plan)
+    ended = MODULES[type(plan)].end_annotation(plan)
     live = view.annotations_of(release.get(kinds.CLUSTER)) if ended else {}
     return any(text <= live.get(name, "") for name, text in ended.items())
 
@@ -157,7 +157,7 @@ def _is_over(state: ObservedState, plan: Plan, old: Sequence[Object]) -> bool:
     """
     if plan.ends_early:
         return state.has_control_plane
-    return state.verdict.complete and (plan.EARLY or not old)
+    return state.verdict.complete and (plan.BY_HELM or not old)
 
 
 def _begin(held: Held, plan: Plan, objects: view.View) -> None:
@@ -167,10 +167,10 @@ def _begin(held: Held, plan: Plan, objects: view.View) -> None:
     annotation ``plan-awaits`` that the step before has ended, and take the
     Lease to begin again.
     """
-    if not plan.EARLY:
+    if not plan.BY_HELM:
         show(held, plan, objects)
-    plan = KINDS[type(plan)].begin(held, plan)
-    if plan.EARLY:
+    plan = MODULES[type(plan)].begin(held, plan)
+    if plan.BY_HELM:
         show(held, plan, objects)
     live = held.runtime.snapshots.read(held.scope).decode()
     machines = tuple(map(_uid, _machines_of(live, plan)))
@@ -216,7 +216,7 @@ def show_begun(held: Held, state: ObservedState) -> None:
     workers, and Cluster API makes none before the control plane is done.
     """
     plan = state.stored.plan if state.stored else None
-    has_begun = plan and plan.EARLY and plan.machines is not None
+    has_begun = plan and plan.BY_HELM and plan.machines is not None
     if plan and has_begun and _step_of(state.view) != plan.text:
         show(held, plan, state.view)
 
@@ -235,19 +235,19 @@ def with_step(
 
 def _end(held: Held, plan: Plan) -> None:
     """Note that a plan has ended; then forget it."""
-    notes = {**KINDS[type(plan)].end_annotation(plan), **_NOTHING}
+    notes = {**MODULES[type(plan)].end_annotation(plan), **_NOTHING}
     held.annotate(kinds.CLUSTER, held.release, notes)
     _forget(held, plan)
 
 
 def _forget(held: Held, plan: Plan) -> None:
-    desired = held.read_stored().desired if plan.EARLY else None
+    desired = held.read_stored().desired if plan.BY_HELM else None
     if desired:
         desired = dataclasses.replace(desired, steps_follow=False)
         held.store(desired, {plan.KEY: None})
     else:
         held.patch_stored({plan.KEY: None})
-    KINDS[type(plan)].discard(held.context, held.cluster, plan)
+    MODULES[type(plan)].discard(held.context, held.cluster, plan)
 
 
 def discard(operation: cluster_operation.Operation) -> None:
@@ -262,7 +262,7 @@ def discard(operation: cluster_operation.Operation) -> None:
         LOG.warning("cluster %s: %s", operation.cluster.uuid, error)
         return
     if plan:
-        KINDS[type(plan)].discard(operation.context, operation.cluster, plan)
+        MODULES[type(plan)].discard(operation.context, operation.cluster, plan)
 
 
 def desired_without(release: Release) -> desired_state.DesiredState | None:

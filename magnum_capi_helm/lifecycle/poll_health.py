@@ -111,7 +111,7 @@ def _poll(operation: cluster_operation.Operation) -> health.Health:
         snapshot = runtime.health_snapshots.get(operation.scope)
     if not rows.in_progress(cluster.status):
         # Errors of an operation that another conductor ended don't count.
-        runtime.ages.age(operation.scope, "errors", False)
+        runtime.ages.restart(operation.scope, "errors")
     looks = (rows.health_key(cluster), snapshot.version)
     result = runtime.health_cache.get(operation.scope, looks)
     if result is None:
@@ -137,7 +137,7 @@ def _judge(
     """
     cluster = operation.cluster
     rows_now, nodegroups = rows.read(cluster)
-    rows_now = objects.known(rows_now)
+    rows_now = objects.named(rows_now)
     expected = cluster_status.Expected(rows_now)
     root = cluster_status.grow(objects, expected)
     result = health.judge(root, objects)

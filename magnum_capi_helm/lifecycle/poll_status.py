@@ -104,7 +104,7 @@ def _poll(context: Any, cluster: rows.Cluster) -> None:
             _delete(operation)
         else:
             reconcile(operation)
-            runtime.ages.age(operation.scope, "errors", False)
+            runtime.ages.restart(operation.scope, "errors")
     except errors.CapiHelmError as error:
         if not deleting:
             _save_error(context, row, error, operation)
@@ -347,7 +347,7 @@ def _take_step(held: holding.Held, state: ObservedState) -> bool:
     :raises CapiHelmError: it may succeed later
     """
     # The step of an upgrade runs helm.
-    taken = _applied(held, state, lambda: plan_steps.advance(held, state))
+    taken = _attempt(held, state, lambda: plan_steps.advance(held, state))
     return taken is not False
 
 
@@ -358,7 +358,6 @@ def _complete(held: holding.Held, state: ObservedState) -> None:
     for polls of a complete cluster, and there are none.
     """
     row = state.row
-    held.runtime.backoff.forget(held.scope)
     resize.withdraw_marks(held, state.view.machines)
     if state.desired and state.desired.before:
         # The operator can't roll back a complete upgrade.
@@ -391,10 +390,10 @@ def _apply(held: holding.Held, state: ObservedState) -> None:
     :raises CapiHelmError: it may succeed later
     """
     plan_steps.show_begun(held, state)
-    _applied(held, state, lambda: apply.to_release(held))
+    _attempt(held, state, lambda: apply.to_release(held))
 
 
-def _applied(
+def _attempt(
     held: holding.Held, state: ObservedState, run: Callable[[], bool]
 ) -> bool | None:
     """Run helm, and count failures; one that stays fails the operation.
@@ -450,7 +449,7 @@ def _fail_for_good(
 
 
 #: In these, reasons and progress are saved under the Lease, too.
-_GOING_ON = (State.PAUSED, State.BEHIND, State.DRIFTED, State.WAITING)
+_GOING_ON = (State.BACKING_OFF, State.BEHIND, State.DRIFTED, State.WAITING)
 #: What is done under the Lease. ``_reconcile_held`` itself does what GONE,
 #: DELETING and ROW_ONLY need, ``Held.settle`` ends UNSETTLED, and
 #: the others need nothing more.

@@ -174,7 +174,7 @@ def read(release: Release, *, ends_upgrade: bool = False) -> Current:
         )
     stored = release.read_stored(revisions)
     plan = stored.plan
-    if plan and not (ends_upgrade and plan.EARLY):
+    if plan and not (ends_upgrade and plan.BY_HELM):
         # Its machines need values that others would not have.
         raise errors.NotSupported(
             f"the {plan.NAME} has not ended: let it end first. If it is not "
@@ -184,7 +184,7 @@ def read(release: Release, *, ends_upgrade: bool = False) -> Current:
     desired = stored.desired_for(row, rows_now, revisions)
     installed = template_guard.check_current(release, desired, revisions)
     installed = installed or release.deployed(revisions)
-    named = rows_now.known_as(values.group_names(desired.values))
+    named = rows_now.named_as(values.group_names(desired.values))
     live = release.runtime.snapshots.read(release.scope).decode()
     owned = live.autoscaled()
     autoscaled = {

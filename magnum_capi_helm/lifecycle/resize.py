@@ -168,7 +168,7 @@ def _check_growth(
         return
     coming = upgrade_steps.at_next_workers(stored.plan, stored.desired.values)
     items = values.items_by_name(coming)
-    for group in rows_now.known_as(items).workers:
+    for group in rows_now.named_as(items).workers:
         item = items.get(group.chart_name, {})
         grows = group.count > int(item.get(paths.COUNT, group.count))
         if group.uuid == nodegroup.uuid and grows:

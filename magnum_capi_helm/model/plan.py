@@ -37,9 +37,9 @@ class Plan:
     :cvar KEY: of the Secret
     :cvar NAME: of the operation, for users
     :cvar WAY_BACK: advice for users
-    :cvar EARLY: helm takes each step, as in an upgrade; a step of the control
-        plane ends when the control plane is complete, although workers may
-        not be
+    :cvar BY_HELM: helm takes each step, as in an upgrade; a step of the
+        control plane ends when the control plane is complete, although
+        workers may not be
     :param step: index in :attr:`steps`
     :param machines: UIDs of the machines that the step replaces; None: the
         step has still to begin
@@ -48,7 +48,7 @@ class Plan:
     KEY: ClassVar[str]
     NAME: ClassVar[str]
     WAY_BACK: ClassVar[str]
-    EARLY: ClassVar[bool] = False
+    BY_HELM: ClassVar[bool] = False
 
     step: int = 0
     machines: Sequence[str] | None = None
@@ -66,7 +66,7 @@ class Plan:
     @property
     def ends_early(self) -> bool:
         """Whether the step ends as soon as the control plane is complete."""
-        return self.EARLY and self.now.control_plane
+        return self.BY_HELM and self.now.control_plane
 
     @property
     def is_last(self) -> bool:

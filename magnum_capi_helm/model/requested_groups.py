@@ -140,7 +140,7 @@ class Rows:
         """Return the wanted machines by the chart's name of each group."""
         return {each.chart_name: each.count for each in self.workers}
 
-    def known_as(self, existing: Collection[str]) -> Rows:
+    def named_as(self, existing: Collection[str]) -> Rows:
         """Return the rows with the names that the groups have in the release.
 
         1.4.0 made other names, and its groups keep them. Each name has one

@@ -144,7 +144,7 @@ def _applied_keys(
     existing = values.group_names(desired.values)
     taken = {
         key
-        for each in rows_now.known_as(existing).workers
+        for each in rows_now.named_as(existing).workers
         if each.chart_name in existing
         for key in (
             desired_state.item_key(each.uuid),
@@ -252,7 +252,7 @@ def _counts_to_set(
     :raises ManagementError: the live counts can't be read
     """
     existing = values.group_names(desired.values)
-    asked, counts = rows_now.known_as(existing).counts(), {}
+    asked, counts = rows_now.named_as(existing).counts(), {}
     for each in patches.scaled(values.in_effect(desired.values)):
         name = str(each["name"])
         deployment = release.deployment(name)

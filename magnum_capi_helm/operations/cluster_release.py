@@ -126,7 +126,7 @@ class StoredState:
         if desired.fingerprint == fingerprint:
             return desired
         new = values.with_groups(
-            desired.values, rows_now.known_as(self.groups), self.requests
+            desired.values, rows_now.named_as(self.groups), self.requests
         )
         planned = dataclasses.replace(
             desired, values=new, fingerprint=fingerprint, since=time.time()
@@ -244,7 +244,7 @@ class Release:
         shared = rt.snapshots if addons else rt.health_snapshots
         objects = shared.read(self.scope).decode()
         rows_now, nodegroups = self.read_rows()
-        return Observed(nodegroups, objects.known(rows_now), objects)
+        return Observed(nodegroups, objects.named(rows_now), objects)
 
     def machine_uids(self) -> frozenset[str]:
         """Return the UIDs of the cluster's machines.

@@ -224,7 +224,7 @@ class Held(cluster_release.Release):
         return False
 
     def _settle_groups(self, stored: cluster_release.StoredState) -> None:
-        named = self.read_rows()[0].known_as(stored.groups)
+        named = self.read_rows()[0].named_as(stored.groups)
         made = {
             each.uuid
             for each in (*named.groups, *named.refused)

@@ -127,7 +127,7 @@ class Comparison:
         if permission and permission.groups is None:
             return ()
         allowed = (permission and permission.groups) or frozenset()
-        named = rows_now.known_as(self._groups_before)
+        named = rows_now.named_as(self._groups_before)
         living = {each.chart_name for each in (*named.workers, *named.refused)}
         gone = self._groups_before - living
         return tuple(e for e in self.replaced if e not in allowed | gone)

@@ -150,12 +150,12 @@ class View:
         notes = annotations_of(self.cluster)
         return requested_groups.HIBERNATED_ANNOTATION in notes
 
-    def known(self, rows: requested_groups.Rows) -> requested_groups.Rows:
+    def named(self, rows: requested_groups.Rows) -> requested_groups.Rows:
         """Return the rows with the groups' names on the management cluster.
 
         Counts stay those of the rows.
         """
-        known = rows.known_as(self.group_names())
+        known = rows.named_as(self.group_names())
         return dataclasses.replace(known, hibernated=self.hibernated)
 
     def autoscaled(self) -> frozenset[str]:

@@ -34,13 +34,13 @@ _SHALLOW: tuple[tuple[dict[str, Any], State], ...] = (
     ({"step_over": True, "complete": True}, State.DONE),
     ({"step_over": True, "overdue": True}, State.STEP_OVER),
     # helm has just failed.
-    ({"step_over": True, "pausing": True}, State.WAITING),
+    ({"step_over": True, "backing_off": True}, State.WAITING),
     ({"overdue": True}, State.LATE),
     ({"behind": True}, State.BEHIND),
     ({"drifted": True}, State.DRIFTED),
-    ({"behind": True, "pausing": True}, State.PAUSED),
-    ({"drifted": True, "pausing": True}, State.PAUSED),
-    ({"pausing": True}, State.WAITING),
+    ({"behind": True, "backing_off": True}, State.BACKING_OFF),
+    ({"drifted": True, "backing_off": True}, State.BACKING_OFF),
+    ({"backing_off": True}, State.WAITING),
 )
 #: The same under the Lease.
 _DEEP: tuple[tuple[dict[str, Any], State], ...] = (
@@ -51,12 +51,15 @@ _DEEP: tuple[tuple[dict[str, Any], State], ...] = (
     ({"row_only": True}, State.ROW_ONLY),
     ({"complete": True, "undecided": True}, State.WAITING),
     ({"complete": True}, State.DONE),
-    ({"complete": True, "pausing": True}, State.DONE),
+    ({"complete": True, "backing_off": True}, State.DONE),
     ({"complete": True, "drifted": True}, State.DRIFTED),
-    ({"complete": True, "drifted": True, "pausing": True}, State.PAUSED),
+    (
+        {"complete": True, "drifted": True, "backing_off": True},
+        State.BACKING_OFF,
+    ),
     (
         {"status": "UPDATE_FAILED", "complete": True, "shown": False},
-        State.FAILED,
+        State.FAILURE_SHOWN,
     ),
     ({"overdue": True}, State.LATE),
     ({"behind": True}, State.BEHIND),
@@ -92,7 +95,7 @@ class DecisionTest(base.BaseTestCase):
 
     def test_a_state_that_changes_something_needs_the_lease(self) -> None:
         self.assertEqual(
-            {State.GONE, State.RESTING, State.FAILED, State.PAUSED}
+            {State.GONE, State.RESTING, State.FAILURE_SHOWN, State.BACKING_OFF}
             | {State.WAITING},
             {each for each in State if not each.value.lease},
         )

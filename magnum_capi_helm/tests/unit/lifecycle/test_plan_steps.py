@@ -36,8 +36,8 @@ class KindsTest(test_base.BaseTestCase):
         )
         self.assertEqual(
             kinds_of_plans,
-            set(plan_steps.KINDS),
-            "KINDS, lifecycle/plan_steps.py",
+            set(plan_steps.MODULES),
+            "MODULES, lifecycle/plan_steps.py",
         )
         keys = [each.KEY for each in kinds_of_plans]
         self.assertEqual(sorted(set(keys)), sorted(keys))

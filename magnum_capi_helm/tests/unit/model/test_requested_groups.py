@@ -157,7 +157,7 @@ class LegacyNamesTest(base.BaseTestCase):
     def _names(
         self, whole: requested_groups.Rows, *existing: str
     ) -> dict[str, str]:
-        known = whole.known_as(existing)
+        known = whole.named_as(existing)
         return {
             each.name: each.chart_name
             for each in (*known.groups, *known.leaving, *known.refused)

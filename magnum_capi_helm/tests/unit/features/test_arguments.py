@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of Kubernetes' components, and the types of their labels."""
+"""Arguments of Kubernetes' components."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from oslotest import base
 from magnum_capi_helm import features
 from magnum_capi_helm.features import arguments
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.unit import type_case
 from magnum_capi_helm.tests.unit.features import specs
 
 RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
-STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 
 #: Arguments, and to whom each belongs.
 OWNED_BY_OTHERS = [
@@ -206,53 +204,7 @@ class KubeProxyTest(base.BaseTestCase):
         self.assertEqual({}, arguments.TOPIC.cluster(cluster))
 
 
-ARGUMENTS = arguments.ArgumentsType()
-SUITES = arguments.CipherSuites()
-
-RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
-STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
-
-ACCEPTED: list[tuple[Any, Any, Any]] = [
-    (ARGUMENTS, "", ()),
-    (ARGUMENTS, "--v=4", (("v", "4"),)),
-    (
-        ARGUMENTS,
-        " max-pods=200  --eviction-hard=memory.available<100Mi,nodefs=5% ",
-        (
-            ("max-pods", "200"),
-            ("eviction-hard", "memory.available<100Mi,nodefs=5%"),
-        ),
-    ),
-    (ARGUMENTS, (("v", "4"), ("b", "c=d")), (("v", "4"), ("b", "c=d"))),
-    (SUITES, "", ()),
-    (SUITES, f"{STRONGER}, {RSA}", (STRONGER, RSA)),
-    (SUITES, (RSA,), (RSA,)),
-]
-
-REFUSED: list[tuple[Any, Any]] = [
-    (ARGUMENTS, "--profiling"),
-    (ARGUMENTS, "-v=4"),
-    (ARGUMENTS, "--v="),
-    (ARGUMENTS, "--v 4"),
-    (ARGUMENTS, "--v=4 v=5"),
-    (ARGUMENTS, "--max_pods=200"),
-    (ARGUMENTS, "--V=4"),
-    (ARGUMENTS, f"--{'v' * 81}=4"),
-    (ARGUMENTS, (("a", "b c"),)),
-    (SUITES, "ECDHE-RSA-AES128-GCM-SHA256"),
-    (SUITES, f"{RSA},TLS_RSA_WITH_AES_128_GCM_SHA256"),
-    (SUITES, STRONGER),
-]
-
-
-class ArgumentTypesTest(type_case.TypeTestCase):
-    accepted = ACCEPTED
-    refused = REFUSED
-
-    def test_each_has_a_name_for_the_sample_configuration(self) -> None:
-        self.assertEqual("arguments", ARGUMENTS.type_name)
-        self.assertEqual("list of cipher suites", SUITES.type_name)
-
+class ArgumentTypesTest(base.BaseTestCase):
     def test_harmless_is_what_no_reader_on_the_way_interprets(self) -> None:
         for value in (
             "memory.available<100Mi,nodefs.available<10%",

@@ -7,11 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from oslotest import base
-import testtools
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import etcd
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 ON = {"etcd_encryption_enabled": "true"}
@@ -44,14 +42,6 @@ class EncryptionTest(base.BaseTestCase):
         ]
         for values in rows:
             self.assertFalse(etcd.needs_key(values), values)
-
-    def test_resources_are_named_as_kubernetes_names_them(self) -> None:
-        good = "secrets,widgets.example.org,*.apps,*.,*.*"
-        found = specs.parsed({"etcd_encryption_resources": good})
-        self.assertEqual(good.split(","), found[etcd.ENCRYPTED_RESOURCES])
-        for text in ("*", "Secrets", "a b", "v1/secrets", "*x"):
-            with testtools.ExpectedException(errors.LabelError):
-                specs.parsed({"etcd_encryption_resources": text})
 
     def test_a_list_with_which_the_api_server_would_not_start(self) -> None:
         for text in ("", "secrets,secrets"):

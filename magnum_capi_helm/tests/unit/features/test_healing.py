@@ -10,7 +10,6 @@ from oslotest import base
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import healing
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 NOT_READY = [
@@ -60,38 +59,6 @@ class GroupTest(base.BaseTestCase):
         )
 
 
-class TypesTest(base.BaseTestCase):
-    def _taken(self, name: str, *texts: str) -> list[str]:
-        taken = []
-        for text in texts:
-            try:
-                specs.parsed({name: text})
-            except errors.LabelError:
-                continue
-            taken.append(text)
-        return taken
-
-    def test_a_time_is_in_hours_minutes_and_seconds_from_a_minimum(
-        self,
-    ) -> None:
-        allowed = ("5m", "300s", "1h", "1h30m", "1h0m1s", "1440m")
-        refused = ("4m59s", "0", "", "300", "5", "5 m", "1.5h", "5M", "-6m")
-        self.assertEqual(
-            list(allowed),
-            self._taken(
-                "auto_healing_node_startup_timeout", *allowed, *refused
-            ),
-        )
-
-    def test_a_limit_is_a_count_or_a_percentage_and_never_none(self) -> None:
-        allowed = ("1", "12", "1%", "40%", "100%")
-        refused = ("0", "0%", "101%", "-1", "1.5", "%", "", "all", "40 %")
-        self.assertEqual(
-            list(allowed),
-            self._taken("auto_healing_max_unhealthy", *allowed, *refused),
-        )
-
-
 _LABEL = "certificates_expiry_days"
 
 
@@ -108,12 +75,6 @@ class RenewalTest(base.BaseTestCase):
             [("capi_helm", "renew_certificates_days")],
             [(old.group, old.name) for old in option.deprecated_opts],
         )
-
-    def test_as_many_days_as_cluster_api_takes_and_make_sense(self) -> None:
-        for days in ("0", "7", "300"):
-            self.assertEqual(int(days), healing.DAYS.type(days))
-        for days in ("-1", "1", "6", "301", "a week"):
-            self.assertRaises(ValueError, healing.DAYS.type, days)
 
 
 #: Labels -> values of the control plane, and of a group of workers.

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from oslo_config import fixture as config_fixture
 from oslotest import base
-import testtools
 
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
@@ -97,19 +96,6 @@ class FoundClassesTest(base.BaseTestCase):
         found = specs.parsed({"cinder_csi_enabled": "false"})
         nothing = cast("catalogue.Cloud", object())
         self.assertEqual((), resolve_storage.storage_classes(nothing, found))
-
-
-class TextTest(base.BaseTestCase):
-    def test_a_users_text_is_no_template_for_the_addon_provider(self) -> None:
-        for name in (
-            "csi_cinder_availability_zone",
-            "csi_cinder_fstype",
-            "manila_csi_share_type",
-            "manila_csi_share_network_id",
-        ):
-            for text in ("{{ cluster }}", "{% raw %}", "{#", "ext4\n"):
-                with testtools.ExpectedException(errors.LabelError):
-                    specs.parsed({name: text})
 
 
 class CinderTest(base.BaseTestCase):

@@ -24,13 +24,6 @@ class TemplateTest(base.BaseTestCase):
                 template.PROFILES.cluster(cluster),
             )
 
-    def test_a_name_can_leave_no_folder_and_comes_once(self) -> None:
-        for value in ("../gpu", "a/b", "a.yaml", "-a", "GPU", "a,b,a", "a\0"):
-            self.assertIn(
-                "give different names",
-                specs.refusal(template.PROFILE_NAMES.parse, value),
-            )
-
     def test_only_the_template_has_a_say(self) -> None:
         given = {"capi_helm_values_profiles": "gpu"}
         found = labels.resolve(

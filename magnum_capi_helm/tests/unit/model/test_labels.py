@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import ipaddress
 from typing import Any
 
 import hypothesis
@@ -210,27 +209,3 @@ class PropertiesTest(base.BaseTestCase):
 
 def _names(label: labels.Label[Any]) -> tuple[str, ...]:
     return (label.name, *label.aliases)
-
-
-class RangesTest(base.BaseTestCase):
-    @_settings
-    @hypothesis.given(
-        network=strategies.ip_addresses(v=4),
-        length=strategies.integers(min_value=0, max_value=32),
-    )
-    def test_an_ipv4_network_comes_back_as_it_was_given(
-        self, network: Any, length: int
-    ) -> None:
-        label = next(
-            each
-            for each in features.LABELS
-            if each.name == "api_master_lb_allowed_cidrs"
-        )
-        text = f"{network}/{length}"
-        try:
-            wanted = str(ipaddress.IPv4Network(text))
-        except ValueError:
-            # Host bits are set: who is meant can't be known.
-            self.assertRaises(errors.LabelError, label.parse, text)
-        else:
-            self.assertEqual((wanted,), label.parse(text))

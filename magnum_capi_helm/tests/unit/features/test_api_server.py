@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way to the Kubernetes API; load balancers."""
+"""The way to the Kubernetes API; load balancers; admission of requests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from oslotest import base
 
 from magnum_capi_helm.chart import patches
 from magnum_capi_helm.chart import values
+from magnum_capi_helm.features import admission
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import labels
@@ -238,3 +239,34 @@ class LoadBalancersTest(base.BaseTestCase):
                 api_server.LOAD_BALANCERS.check, specs.cluster(given)
             )
             self.assertEqual(wrong if words else "", said)
+
+
+class AdmissionTest(base.BaseTestCase):
+    def test_defaults_and_exemptions_alone_are_no_configuration(self) -> None:
+        for given in ({}, {"pod_security_exempt_namespaces": "legacy"}):
+            self.assertEqual({}, admission.TOPIC.cluster(specs.cluster(given)))
+
+    def test_lists_that_the_api_server_dies_of_are_refused(self) -> None:
+        enabled = "admission_control_list"
+        disabled = "admission_control_disabled_list"
+        for given, phrase in (
+            ({enabled: "PodSecurityPolicy"}, "see pod_security_enforce"),
+            (
+                {enabled: "PodNodeSelector,EventRateLimit"},
+                "EventRateLimit: it needs a configuration of its own",
+            ),
+            (
+                {disabled: "NodeRestriction"},
+                "NodeRestriction, which is enabled",
+            ),
+            (
+                {enabled: "PodNodeSelector", disabled: "PodNodeSelector"},
+                "PodNodeSelector, which is enabled",
+            ),
+        ):
+            *_, (name, value) = given.items()
+            self.assertRegex(
+                specs.refusal(admission.TOPIC.check, specs.cluster(given)),
+                f"^label {name}: give .*{phrase}.* It is '{value}'$",
+            )
+        admission.TOPIC.check(specs.cluster({enabled: "AlwaysPullImages"}))

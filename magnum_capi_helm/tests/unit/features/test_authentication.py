@@ -108,25 +108,6 @@ class PolicyFileTest(base.BaseTestCase):
 
 
 class OidcTest(base.BaseTestCase):
-    def test_each_label_needs_an_issuer_which_needs_a_client_id(self) -> None:
-        issuer = "oidc_issuer_url"
-        for name, value, needed in (
-            (issuer, "https://id.example.org", "oidc_client_id"),
-            ("oidc_client_id", "kubernetes", issuer),
-            ("oidc_username_claim", "email", issuer),
-            ("oidc_username_prefix", "-", issuer),
-            ("oidc_groups_claim", "roles", issuer),
-            ("oidc_groups_prefix", "sso:", issuer),
-            ("oidc_signing_algs", "ES256", issuer),
-        ):
-            self.assertEqual(
-                f"label {name}: give it together with {needed}. It is "
-                f"{value!r}",
-                specs.refusal(
-                    authentication.TOPIC.check, specs.cluster({name: value})
-                ),
-            )
-
     def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
         cluster = specs.cluster({**ISSUER, "oidc_issuer_url": ""})
         authentication.TOPIC.check(cluster)

@@ -187,35 +187,22 @@ class CapacityTest(base.BaseTestCase):
         found = autoscaling.TOPIC.group(specs.cluster(ON), specs.group())
         self.assertEqual({}, found)
 
-    def test_gpus_without_the_autoscaler_are_refused(self) -> None:
-        given = {"auto_scaling_gpus": "nvidia.com/gpu=2"}
-        cluster = specs.cluster(node_groups=(specs.group(given),))
-        self.assertIn(
-            "label auto_scaling_gpus: give it together with "
-            "auto_scaling_enabled=true",
-            specs.refusal(autoscaling.TOPIC.check, cluster),
-        )
-
-
-class ZeroTest(base.BaseTestCase):
     def test_zero_by_the_label_needs_a_chart_that_can_do_it(self) -> None:
-        given = {**ON, "min_node_count": "0"}
-        self.assertRegex(
-            specs.refusal(
-                autoscaling.TOPIC.check, specs.cluster(given, chart=OLD_CHART)
-            ),
-            "^label min_node_count: give 1 or more.*'0'; .*0.26.0.*0.25.1$",
-        )
-
-    def test_all_else_is_allowed(self) -> None:
         one, zero = ({"min_node_count": each} for each in "10")
-        for given, chart in (
-            ({**ON, **zero}, NEW_CHART),
-            (zero, OLD_CHART),
-            ({**ON, **one}, OLD_CHART),
-            (ON, OLD_CHART),
+        for given, chart, wrong in (
+            (
+                {**ON, **zero},
+                OLD_CHART,
+                "label min_node_count: give 1 or more.*'0'; .*0.26.0.*0.25.1",
+            ),
+            ({**ON, **zero}, NEW_CHART, ""),
+            (zero, OLD_CHART, ""),
+            ({**ON, **one}, OLD_CHART, ""),
+            (ON, OLD_CHART, ""),
         ):
-            autoscaling.TOPIC.check(specs.cluster(given, chart=chart))
+            cluster = specs.cluster(given, chart=chart)
+            said = specs.refusal(autoscaling.TOPIC.check, cluster)
+            self.assertRegex(said, f"^{wrong}$")
 
 
 class AutoscalerTest(base.BaseTestCase):

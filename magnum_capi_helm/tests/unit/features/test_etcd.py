@@ -54,26 +54,6 @@ class EncryptionTest(base.BaseTestCase):
                 ),
             )
 
-    def test_labels_of_disabled_encryption_are_refused(self) -> None:
-        for name, value in (
-            ("etcd_encryption_provider", "aescbc"),
-            ("etcd_encryption_resources", "secrets"),
-        ):
-            self.assertEqual(
-                f"label {name}: give it together with "
-                f"etcd_encryption_enabled=true. It is {value!r}",
-                specs.refusal(
-                    etcd.ENCRYPTION_TOPIC.check, specs.cluster({name: value})
-                ),
-            )
-
-    def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
-        given = {
-            "etcd_encryption_enabled": "false",
-            "etcd_encryption_provider": "aescbc",
-        }
-        etcd.ENCRYPTION_TOPIC.check(specs.cluster(given))
-
 
 class EtcdTest(base.BaseTestCase):
     def test_each_disk_has_its_values(self) -> None:

@@ -77,6 +77,11 @@ class RenewalTest(base.BaseTestCase):
         )
 
 
+_TIMEOUTS = {
+    "nodeDrainTimeout": "1h30m",
+    "nodeVolumeDetachTimeout": "10m",
+    "nodeDeletionTimeout": "0s",
+}
 #: Labels -> values of the control plane, and of a group of workers.
 _ROWS: tuple[tuple[dict[str, str], dict[str, Any], dict[str, Any]], ...] = (
     ({}, {}, {}),
@@ -86,36 +91,23 @@ _ROWS: tuple[tuple[dict[str, str], dict[str, Any], dict[str, Any]], ...] = (
             "node_volume_detach_timeout": "10m",
             "node_deletion_timeout": "0s",
         },
-        {
-            "controlPlane": {
-                "nodeDrainTimeout": "1h30m",
-                "nodeVolumeDetachTimeout": "10m",
-                "nodeDeletionTimeout": "0s",
-            }
-        },
-        {
-            "nodeDrainTimeout": "1h30m",
-            "nodeVolumeDetachTimeout": "10m",
-            "nodeDeletionTimeout": "0s",
-        },
+        {"controlPlane": _TIMEOUTS},
+        _TIMEOUTS,
     ),
-    (
-        {"rollout_max_surge": "1"},
-        {},
-        {
-            "rolloutStrategy": {
-                "rollingUpdate": {"maxSurge": 1, "maxUnavailable": "0%"}
-            }
-        },
-    ),
-    (
-        {"rollout_max_surge": "25%"},
-        {},
-        {
-            "rolloutStrategy": {
-                "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "0%"}
-            }
-        },
+    *(
+        (
+            {"rollout_max_surge": f"{surge}"},
+            {},
+            {
+                "rolloutStrategy": {
+                    "rollingUpdate": {
+                        "maxSurge": surge,
+                        "maxUnavailable": "0%",
+                    }
+                }
+            },
+        )
+        for surge in (1, "25%")
     ),
 )
 

@@ -211,14 +211,6 @@ class DisksTest(base.BaseTestCase):
         self.assertIn("docker_volume_size=50", text)
         self.assertIn("flatcar", text)
 
-    def test_a_type_without_a_size_is_refused(self) -> None:
-        text = self.refused(specs.group({"docker_volume_type": "fast"}))
-        self.assertEqual(
-            "label docker_volume_type: give it together with "
-            "docker_volume_size. It is 'fast'",
-            text,
-        )
-
 
 ONE = {"availability_zone": "az3"}
 

@@ -37,15 +37,36 @@ class FoundClassesTest(base.BaseTestCase):
             cast("catalogue.Cloud", known), specs.parsed(given or {})
         )
 
-    def test_cinders_default_type_is_the_default_class(self) -> None:
-        self.assertEqual(
+    def test_volume_types_become_classes_and_none_is_a_guess(self) -> None:
+        """Similar types do not share a class."""
+        made = cluster_spec.StorageClass
+        two = (made("bulk", "bulk"), made("slow", "slow"))
+        for types, default, expected in (
             (
-                cluster_spec.StorageClass("slow", "slow", default=True),
-                cluster_spec.StorageClass("fast-ssd", "Fast_SSD"),
-                cluster_spec.StorageClass("bulk", "bulk"),
+                ("bulk", "Fast_SSD", "slow"),
+                "slow",
+                (
+                    made("slow", "slow", default=True),
+                    made("fast-ssd", "Fast_SSD"),
+                    made("bulk", "bulk"),
+                ),
             ),
-            self._found("bulk", "Fast_SSD", "slow", default="slow"),
-        )
+            (("bulk", "slow"), "__DEFAULT__", two),
+            (("bulk", "slow"), "of-another-project", two),
+            (
+                ("SSD_1", "ssd-1"),
+                "ssd-1",
+                (
+                    made("ssd-1", "ssd-1", default=True),
+                    made("ssd-1--c4b584e3", "SSD_1"),
+                ),
+            ),
+            # A cloud without types of its own, and one without any.
+            ((), "__DEFAULT__", (made("default", None, default=True),)),
+            ((), None, ()),
+        ):
+            found = self._found(*types, default=default)
+            self.assertEqual(expected, found)
 
     def test_the_operators_choice_is_stronger_than_cinders(self) -> None:
         option = "csi_cinder_default_volume_type"
@@ -61,36 +82,6 @@ class FoundClassesTest(base.BaseTestCase):
             errors.NotConfigured, self._found, "bulk", "slow"
         )
         self.assertRegex(str(error), f"{option}: .* 'gold'; .* bulk, slow$")
-
-    def test_no_class_is_the_default_one_where_that_would_be_a_guess(
-        self,
-    ) -> None:
-        for default in ("__DEFAULT__", "of-another-project"):
-            self.assertEqual(
-                [("bulk", False), ("slow", False)],
-                [
-                    (each.volume_type, each.default)
-                    for each in self._found("bulk", "slow", default=default)
-                ],
-            )
-
-    def test_a_cloud_without_types_of_its_own_leaves_it_to_cinder(
-        self,
-    ) -> None:
-        self.assertEqual(
-            (cluster_spec.StorageClass("default", None, default=True),),
-            self._found(default="__DEFAULT__"),
-        )
-
-    def test_a_cloud_without_any_type_has_no_class(self) -> None:
-        self.assertEqual((), self._found())
-
-    def test_similar_types_do_not_share_a_class(self) -> None:
-        found = self._found("SSD_1", "ssd-1", default="ssd-1")
-        self.assertEqual(
-            {"ssd-1": "ssd-1", "SSD_1": "ssd-1--c4b584e3"},
-            {each.volume_type: each.name for each in found},
-        )
 
     def test_a_cluster_without_cinder_asks_it_nothing(self) -> None:
         found = specs.parsed({"cinder_csi_enabled": "false"})
@@ -144,8 +135,8 @@ class CinderTest(base.BaseTestCase):
 
 
 MANILA = {"manila_csi_enabled": "true", "manila_csi_share_type": "default"}
-SHARE_NETWORK = "0b8ac6b8-3e5c-4f0e-9d5c-8a7f1c2d3e4f"
-NETWORK = {"manila_csi_share_network_id": SHARE_NETWORK}
+SHARE_NETWORK = "manila_csi_share_network_id"
+UUID = "0b8ac6b8-3e5c-4f0e-9d5c-8a7f1c2d3e4f"
 
 
 class ManilaTest(base.BaseTestCase):
@@ -181,33 +172,14 @@ class ManilaTest(base.BaseTestCase):
             self._values({**MANILA, "manila_csi_protocol": "CephFS"}),
         )
 
-    def test_incomplete_combinations_are_refused(self) -> None:
-        together = "it together with manila_csi_enabled=true"
-        for given, label, allowed in (
-            (
-                {"manila_csi_enabled": "true"},
-                "manila_csi_enabled",
-                "it together with manila_csi_share_type",
-            ),
-            (
-                {"manila_csi_share_type": "default"},
-                "manila_csi_share_type",
-                together,
-            ),
-            ({"manila_csi_protocol": "nfs"}, "manila_csi_protocol", together),
-            (NETWORK, "manila_csi_share_network_id", together),
-            (
-                {**MANILA, **NETWORK, "manila_csi_protocol": "cephfs"},
-                "manila_csi_share_network_id",
-                "it with manila_csi_protocol=nfs only",
-            ),
-        ):
-            self.assertEqual(
-                f"label {label}: give {allowed}. It is {given[label]!r}",
-                specs.refusal(
-                    storage.SHARED_VOLUMES.check, specs.cluster(given)
-                ),
-            )
+    def test_a_share_network_of_cephfs_is_refused(self) -> None:
+        given = {**MANILA, "manila_csi_protocol": "cephfs"}
+        cluster = specs.cluster({**given, SHARE_NETWORK: UUID})
+        self.assertEqual(
+            f"label {SHARE_NETWORK}: give it with manila_csi_protocol=nfs "
+            f"only. It is {UUID!r}",
+            specs.refusal(storage.SHARED_VOLUMES.check, cluster),
+        )
 
     def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
         given = {**MANILA, "manila_csi_enabled": "false"}

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Topics write paths; every leaf has one writer."""
+"""Topics: paths with one writer each, labels that need another label.
+
+Also the labels that only a template has.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,12 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import paths
+from magnum_capi_helm.tests.unit.features import specs
 
 
 class MergeTest(base.BaseTestCase):
@@ -69,3 +76,66 @@ class NestTest(base.BaseTestCase):
 
     def test_a_null_is_kept(self) -> None:
         self.assertEqual({"a": {"b": None}}, topic.nest({"a.b": paths.NULL}))
+
+
+#: Label, its value, and the label that it needs.
+_DEPENDENT = (
+    ("auto_scaling_gpus", "nvidia.com/gpu=2", "auto_scaling_enabled=true"),
+    ("docker_volume_type", "fast", "docker_volume_size"),
+    ("etcd_encryption_provider", "aescbc", "etcd_encryption_enabled=true"),
+    ("etcd_encryption_resources", "secrets", "etcd_encryption_enabled=true"),
+    ("manila_csi_enabled", "true", "manila_csi_share_type"),
+    ("manila_csi_share_type", "default", "manila_csi_enabled=true"),
+    ("manila_csi_protocol", "nfs", "manila_csi_enabled=true"),
+    (
+        "manila_csi_share_network_id",
+        "0b8ac6b8-3e5c-4f0e-9d5c-8a7f1c2d3e4f",
+        "manila_csi_enabled=true",
+    ),
+    ("oidc_client_id", "kubernetes", "oidc_issuer_url"),
+    ("oidc_groups_claim", "roles", "oidc_issuer_url"),
+    ("oidc_groups_prefix", "sso:", "oidc_issuer_url"),
+    ("oidc_issuer_url", "https://id.example.org", "oidc_client_id"),
+    ("oidc_signing_algs", "ES256", "oidc_issuer_url"),
+    ("oidc_username_claim", "email", "oidc_issuer_url"),
+    ("oidc_username_prefix", "-", "oidc_issuer_url"),
+)
+
+
+class DependentTest(base.BaseTestCase):
+    def test_a_label_without_the_one_that_it_needs_is_refused(self) -> None:
+        for name, value, needed in _DEPENDENT:
+            said = specs.refusal(values.checked, specs.cluster({name: value}))
+            wanted = f"label {name}: give it together with {needed}. It is "
+            self.assertTrue(said.startswith(f"{wanted}{value!r}"), said)
+
+    def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
+        given = {"etcd_encryption_enabled": "false"}
+        given["etcd_encryption_provider"] = "aescbc"
+        values.checked(specs.cluster(given))
+
+
+class TemplateTest(base.BaseTestCase):
+    def test_the_live_cluster_shows_its_profiles(self) -> None:
+        for given in ("gpu,small", "gpu small", " gpu , small,"):
+            cluster = specs.cluster({"capi_helm_values_profiles": given})
+            self.assertEqual(
+                {
+                    "clusterAnnotations": {
+                        "magnum.openstack.org/values-profiles": "gpu,small"
+                    }
+                },
+                template.PROFILES.cluster(cluster),
+            )
+
+    def test_only_the_template_has_a_say(self) -> None:
+        given = {"capi_helm_values_profiles": "gpu"}
+        found = labels.resolve(
+            (template.PROFILE_NAMES,), labels.Sources(cluster=given), {}
+        )
+        self.assertEqual((), found[template.PROFILE_NAMES])
+
+    def test_the_chart_version_is_no_value(self) -> None:
+        cluster = specs.cluster({"capi_helm_chart_version": "0.26.0"})
+        self.assertEqual({}, template.TOPIC.cluster(cluster))
+        self.assertEqual("0.26.0", cluster.labels[template.VERSION])

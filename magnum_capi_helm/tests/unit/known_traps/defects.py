@@ -124,11 +124,11 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     ),
     "B16 an arbitrary volume type is the default class": (
         f"{_FEATURES}.test_storage.FoundClassesTest."
-        "test_no_class_is_the_default_one_where_that_would_be_a_guess",
+        "test_volume_types_become_classes_and_none_is_a_guess",
     ),
     "B16 a cloud without volume types is a crash": (
         f"{_FEATURES}.test_storage.FoundClassesTest."
-        "test_a_cloud_without_any_type_has_no_class",
+        "test_volume_types_become_classes_and_none_is_a_guess",
     ),
     "B17 a flavor that is not there has too little memory": (
         f"{_LIFECYCLE}.test_create_bad_inputs.LookupTest."

@@ -29,10 +29,12 @@ def token_info(
     restricted: bool | None = None,
     user: str = USER,
     project: str = PROJECT,
+    without: str = "",
 ) -> dict[str, Any]:
     """What Keystone says of a user's token.
 
     :param services: URLs by type
+    :param without: the type of a service that is not in the catalog
     :param restricted: made from an application credential of that kind
     """
     token: dict[str, Any] = {
@@ -50,7 +52,9 @@ def token_info(
         "roles": [{"id": name, "name": name} for name in roles],
         "expires_at": "2099-01-01T00:00:00.000000Z",
         "issued_at": "2026-01-01T00:00:00.000000Z",
-        "catalog": _catalog(services),
+        "catalog": _catalog(
+            {key: services[key] for key in services if key != without}
+        ),
     }
     if restricted is not None:
         token["application_credential"] = {

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import re
+import types
 from typing import Any
 
 import requests
 import requests_mock
 
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.tests.fakes import catalogue
 from magnum_capi_helm.tests.fakes import keystone
 from magnum_capi_helm.tests.fakes import nova
@@ -65,6 +67,15 @@ _SERVICES = {
 token_info = functools.partial(keystone.token_info, _SERVICES)
 #: An image of Glance.
 image = catalogue.image
+
+
+def session(**token: Any) -> Any:
+    """A session of a user with such a token."""
+    return sessions.user_session(
+        types.SimpleNamespace(
+            auth_token="user-token", auth_token_info=token_info(**token)
+        )
+    )
 
 
 class FakeOpenStack(

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import types
 
 from oslotest import base as oslotest_base
 
@@ -18,13 +18,6 @@ from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
-class _Context:
-    auth_token = "user-token"
-
-    def __init__(self, info: dict[str, Any] | None) -> None:
-        self.auth_token_info = info
-
-
 class CloudTest(oslotest_base.BaseTestCase):
     """What a cluster needs to know of its cloud."""
 
@@ -32,8 +25,7 @@ class CloudTest(oslotest_base.BaseTestCase):
         super().setUp()
         self.useFixture(held.Lease())
         self.openstack = base.configure(self)
-        session = sessions.user_session(_Context(openstack.token_info()))
-        self.cloud = catalogue.Cloud(session)
+        self.cloud = catalogue.Cloud(openstack.session())
 
     def test_an_image_by_name_and_by_id(self) -> None:
         image = self.openstack.images[0]
@@ -193,20 +185,14 @@ class CloudTest(oslotest_base.BaseTestCase):
         )
 
     def test_a_cloud_without_identity_endpoint_is_named(self) -> None:
-        info = openstack.token_info()
-        info["token"]["catalog"] = [
-            each
-            for each in info["token"]["catalog"]
-            if each["type"] != "identity"
-        ]
-        cloud = catalogue.Cloud(sessions.user_session(_Context(info)))
+        cloud = catalogue.Cloud(openstack.session(without="identity"))
         with self.assertRaisesRegex(
             errors.CloudError, "public endpoint for identity"
         ):
             cloud.cluster_identity_url()
 
     def test_the_region_is_the_operators_else_the_tokens(self) -> None:
-        session = sessions.user_session(_Context(openstack.token_info()))
+        session = openstack.session()
         self.assertEqual("RegionOne", sessions.region(session))
         conf.CONF.set_override("region_name", "Two", "cinder_client")
         self.assertEqual("Two", sessions.region(session))
@@ -224,13 +210,15 @@ class CloudTest(oslotest_base.BaseTestCase):
         )
         self.assertNotIn("/v3/auth/tokens", [each.path for each in history])
         # A context without the token's data asks Keystone.
-        session = sessions.user_session(_Context(None))
-        found = catalogue.Cloud(session).flavor("m1.medium")
+        context = types.SimpleNamespace(
+            auth_token="user-token", auth_token_info=None
+        )
+        cloud = catalogue.Cloud(sessions.user_session(context))
+        found = cloud.flavor("m1.medium")
         self.assertEqual("m1.medium", found.name)
 
     def test_every_request_has_a_deadline(self) -> None:
-        session = sessions.user_session(_Context(openstack.token_info()))
-        self.assertEqual(30, session.timeout)
+        self.assertEqual(30, openstack.session().timeout)
         self.assertEqual(30, sessions.service_session().timeout)
 
 

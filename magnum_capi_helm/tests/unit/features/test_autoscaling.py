@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from typing import Any, cast
+from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import cluster_spec
@@ -52,13 +51,13 @@ def resolved(
         cluster_template=types.SimpleNamespace(labels={}),
         docker_volume_size=None,
     )
-    known = fake_cloud.FakeCloud(
+    known: Any = fake_cloud.FakeCloud(
         images={"ubuntu": specs.IMAGE}, flavors={"m1.small": "m1.small"}
     )
     return groups.resolve(
         cluster,
         row,
-        cast("catalogue.Cloud", known),
+        known,
         dataclasses.replace(
             specs.cluster(), labels=requested_labels.cluster_labels(cluster)
         ),

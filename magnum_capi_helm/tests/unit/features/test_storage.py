@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from oslo_config import fixture as config_fixture
 from oslotest import base
 
-from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.model import cluster_spec
@@ -27,15 +26,12 @@ class FoundClassesTest(base.BaseTestCase):
         self.config = self.useFixture(config_fixture.Config(conf.CONF))
 
     def _found(
-        self,
-        *volume_types: str,
-        default: str | None = None,
-        given: dict[str, str] | None = None,
+        self, *volume_types: str, default: str | None = None
     ) -> tuple[cluster_spec.StorageClass, ...]:
-        known = fake_cloud.FakeCloud(types=volume_types, default_type=default)
-        return resolve_storage.storage_classes(
-            cast("catalogue.Cloud", known), specs.parsed(given or {})
+        known: Any = fake_cloud.FakeCloud(
+            types=volume_types, default_type=default
         )
+        return resolve_storage.storage_classes(known, specs.parsed({}))
 
     def test_volume_types_become_classes_and_none_is_a_guess(self) -> None:
         """Similar types do not share a class."""
@@ -85,7 +81,7 @@ class FoundClassesTest(base.BaseTestCase):
 
     def test_a_cluster_without_cinder_asks_it_nothing(self) -> None:
         found = specs.parsed({"cinder_csi_enabled": "false"})
-        nothing = cast("catalogue.Cloud", object())
+        nothing: Any = object()
         self.assertEqual((), resolve_storage.storage_classes(nothing, found))
 
 

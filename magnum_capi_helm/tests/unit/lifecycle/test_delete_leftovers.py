@@ -379,12 +379,7 @@ class HinderedTest(LeftoversTestCase):
 
     def test_a_deletion_needs_no_octavia(self) -> None:
         self.drained()
-        catalog = openstack.token_info(("admin",))
-        catalog["token"]["catalog"] = [
-            each
-            for each in catalog["token"]["catalog"]
-            if each["type"] != "load-balancer"
-        ]
+        catalog = openstack.token_info(("admin",), without="load-balancer")
         self.openstack.mocker.post(
             f"{openstack.IDENTITY}/auth/tokens",
             json=catalog,

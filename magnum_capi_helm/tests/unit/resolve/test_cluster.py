@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 import uuid
 
 from magnum_capi_helm import features
-from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.model import cluster_spec
@@ -27,7 +26,7 @@ FEDORA = cluster_spec.Image("i-3", "fedora", "1.34.2", "fedora-coreos")
 class ResolveTestCase(base.FlowTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.known = fake_cloud.FakeCloud(
+        self.known: Any = fake_cloud.FakeCloud(
             images={
                 "ubuntu-1.34": UBUNTU,
                 "flatcar": FLATCAR,
@@ -42,9 +41,9 @@ class ResolveTestCase(base.FlowTestCase):
     def resolve(
         self, template: dict[str, Any] | None = None, **fields: Any
     ) -> cluster_spec.Cluster:
+        fields = {"uuid": str(uuid.uuid4()), **fields}
         row = self.saved(template, **fields)
-        found = cast("catalogue.Cloud", self.known)
-        return resolve_cluster.resolve(row, found, base.RELEASE)
+        return resolve_cluster.resolve(row, self.known, base.RELEASE)
 
 
 def labels_of_none() -> labels.Values:
@@ -92,7 +91,7 @@ class ResolveTest(ResolveTestCase):
                 template="clustermodel1",
                 namespace="magnum-fakeproject",
             ),
-            self.resolve(),
+            self.resolve(uuid=base.UUID),
         )
 
     def test_the_network_of_the_api_becomes_its_uuid(self) -> None:
@@ -119,9 +118,7 @@ class ResolveTest(ResolveTestCase):
             ({}, {}, cluster_spec.Disk(30, "ssd")),
             ({}, {"boot_volume_size": "0"}, cluster_spec.Disk(0, "ssd")),
         ):
-            found = self.resolve(
-                template, labels=given, uuid=str(uuid.uuid4())
-            )
+            found = self.resolve(template, labels=given)
             self.assertEqual(expected, found.control_plane.boot_disk)
 
     def test_an_unknown_provider_of_load_balancers_is_refused(self) -> None:
@@ -134,13 +131,9 @@ class ResolveTest(ResolveTestCase):
             "such as amphora or ovn. It is 'f5'; Octavia has amphora, ovn",
             str(error),
         )
-        self.resolve(
-            uuid=str(uuid.uuid4()), labels={"octavia_provider": "ovn"}
-        )
+        self.resolve(labels={"octavia_provider": "ovn"})
         conf.CONF.set_override("api_load_balancer", "requested", "capi_helm")
-        self.resolve(
-            uuid=str(uuid.uuid4()), labels=labels_, master_lb_enabled=False
-        )
+        self.resolve(labels=labels_, master_lb_enabled=False)
 
     def test_only_cnis_that_the_chart_knows_are_passed_on(self) -> None:
         for driver, expected in (
@@ -149,12 +142,7 @@ class ResolveTest(ResolveTestCase):
             ("flannel", "calico"),
             (None, "calico"),
         ):
-            row = self.saved(
-                {"network_driver": driver}, uuid=str(uuid.uuid4())
-            )
-            found = resolve_cluster.resolve(
-                row, cast("catalogue.Cloud", self.known), base.RELEASE
-            )
+            found = self.resolve({"network_driver": driver})
             self.assertEqual(expected, found.cni, driver)
 
 
@@ -171,13 +159,8 @@ class RefusedTest(ResolveTestCase):
                     for field, value in fields.items():
                         setattr(each, field, value)
                     each.save()
-            known = cast("catalogue.Cloud", self.known)
-            error = self.assertRaises(
-                errors.InvalidInput,
-                resolve_cluster.resolve,
-                *(row, known, base.RELEASE),
-            )
-            self.assertIn(words, str(error))
+            with self.assertRaisesRegex(errors.InvalidInput, words):
+                resolve_cluster.resolve(row, self.known, base.RELEASE)
 
     def test_a_wrong_template_or_cluster_is_refused(self) -> None:
         bounds = {"min_node_count": "3", "max_node_count": "5"}
@@ -201,7 +184,6 @@ class RefusedTest(ResolveTestCase):
             ),
         ]
         for words, template, fields in rows:
-            fields["uuid"] = str(uuid.uuid4())
             error = self.assertRaises(
                 errors.InvalidInput, self.resolve, template, **fields
             )

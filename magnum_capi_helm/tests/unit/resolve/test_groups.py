@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a row of a nodegroup becomes, and what is refused of it."""
+"""What a row of a nodegroup becomes; images on an upgrade's way."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, cast
+from typing import Any
 import uuid
 
-from magnum_capi_helm.cloud import catalogue
+from oslotest import base as oslotest_base
+
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import labels
 from magnum_capi_helm.resolve import groups
+from magnum_capi_helm.resolve import hop_images
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.features import specs
@@ -24,16 +25,10 @@ UBUNTU = cluster_spec.Image(
 )
 
 
-def outlined(asked: labels.Values) -> cluster_spec.Cluster:
-    return dataclasses.replace(
-        specs.cluster(), release=base.RELEASE, labels=asked
-    )
-
-
 class GroupsTestCase(base.FlowTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.known = fake_cloud.FakeCloud(
+        self.known: Any = fake_cloud.FakeCloud(
             images={
                 "ubuntu-1.34": UBUNTU,
                 "bare": dataclasses.replace(UBUNTU, kube_version=""),
@@ -65,9 +60,12 @@ class GroupsTestCase(base.FlowTestCase):
     ) -> cluster_spec.NodeGroup:
         row = self.saved(uuid=str(uuid.uuid4()), **(cluster or {}))
         group = self.nodegroup(row, **{"name": "more", **fields})
-        found = cast("catalogue.Cloud", self.known)
+        return self.found(row, group)
+
+    def found(self, row: Any, group: Any) -> cluster_spec.NodeGroup:
         asked = requested_labels.cluster_labels(row)
-        return groups.resolve(row, group, found, outlined(asked))
+        outline = specs.cluster(release=base.RELEASE, labels=asked)
+        return groups.resolve(row, group, self.known, outline)
 
     def refused(
         self, cluster: dict[str, Any] | None = None, **fields: Any
@@ -216,24 +214,21 @@ class DisksTest(GroupsTestCase):
 
 
 class NodesTest(GroupsTestCase):
-    def row(self, **fields: Any) -> Any:
-        """A group's row; of Magnum 23 and later with ``fields``."""
+    def nodes(
+        self, role: str = "worker", **fields: Any
+    ) -> cluster_spec.NodeGroup:
+        """A group; its row has ``fields`` in Magnum 23 and later."""
+        cluster = self.saved(uuid=str(uuid.uuid4()))
         made = self.nodegroup(
-            self.saved(uuid=str(uuid.uuid4())),
+            cluster,
             name="more",
-            role=fields.pop("role", "worker"),
+            role=role,
             labels={
                 "node_labels": "disk=hdd,team=a",
                 "node_taints": "gpu=no:NoSchedule,slow:NoExecute",
             },
         )
-        return _Row(made, fields)
-
-    def nodes(self, row: Any) -> cluster_spec.NodeGroup:
-        cluster = self.saved(uuid=str(uuid.uuid4()))
-        found = cast("catalogue.Cloud", self.known)
-        asked = requested_labels.cluster_labels(cluster)
-        return groups.resolve(cluster, row, found, outlined(asked))
+        return self.found(cluster, _Row(made, fields))
 
     def test_the_fields_of_the_group_beat_its_labels(self) -> None:
         slow = cluster_spec.Taint("slow", "NoExecute")
@@ -261,7 +256,7 @@ class NodesTest(GroupsTestCase):
             # The control plane keeps its own.
             ({"role": "master"}, (), ()),
         ):
-            found = self.nodes(self.row(**fields))
+            found = self.nodes(**fields)
             self.assertEqual(
                 (labelled, tainted), (found.node_labels, found.taints)
             )
@@ -278,10 +273,10 @@ class NodesTest(GroupsTestCase):
             ("node_taints", never, "'Never' is no effect"),
             ("node_taints", [{"effect": "NoSchedule"}], "'' is no key"),
         ):
-            error = self.assertRaises(
-                errors.InvalidInput, self.nodes, self.row(**{field: value})
-            )
-            self.assertIn(f"nodegroup 'more': {words}", str(error))
+            with self.assertRaisesRegex(
+                errors.InvalidInput, f"nodegroup 'more': {words}"
+            ):
+                self.nodes(**{field: value})
 
 
 class ReferencesTest(GroupsTestCase):
@@ -359,3 +354,86 @@ class _Row:
                 raise AttributeError(name)
             return self._fields[name]
         return getattr(self._row, name)
+
+
+def _image(name: str, version: str, **fields: Any) -> cluster_spec.Image:
+    image = cluster_spec.Image(f"i-{name}", name, version, "ubuntu", 10, "arm")
+    return dataclasses.replace(image, **fields)
+
+
+_IMAGES = (
+    _image("public-34", "1.34.7"),
+    _image("public-35", "1.35.2"),
+    _image("public-35-old", "1.35.1"),
+    _image("public-35-rc", "1.35.9-rc.1"),
+    _image("flatcar-35", "1.35.8", os_distro="flatcar"),
+    _image("intel-35", "1.35.8", architecture="x86_64"),
+    _image("large-35", "1.35.8", min_disk=21),
+    _image("template-34", "1.34.3"),
+    _image("shared-36", "1.36.5"),
+    _image("my-34", "1.34.1"),
+    _image("bare", ""),
+    _image("unknown", "main"),
+)
+_PRIVATE = ("template-34", "shared-36", "my-34", "bare")
+
+
+class HopImagesTest(oslotest_base.BaseTestCase):
+    """A cluster of ubuntu on arm moves to 1.37."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        images = {each.name: each for each in _IMAGES}
+        public = tuple(each for each in images if each not in _PRIVATE)
+        self.cloud: Any = fake_cloud.FakeCloud(images=images, public=public)
+
+    def choose(
+        self, *minors: int, given: Any = (), templates: Any = ()
+    ) -> dict[int, tuple[str, str]]:
+        target = _image("target", "1.37.0")
+        search = hop_images.Search(
+            minors, target, 20, given, templates, self.cloud
+        )
+        pairs = search.choose().items()
+        return {k: (each.name, each.kube_version) for k, each in pairs}
+
+    def test_the_newest_public_image_that_fits(self) -> None:
+        expected = {34: ("public-34", "1.34.7"), 35: ("public-35", "1.35.2")}
+        self.assertEqual(expected, self.choose(34, 35))
+
+    def test_templates_beat_public_images_and_the_label_both(self) -> None:
+        templates = ("deleted", "i-template-34", "unknown", "intel-35")
+        public = ("public-35", "1.35.2")
+        for given, expected in (
+            ((), ("template-34", "1.34.3")),
+            (("1.34=i-my-34", "1.36=deleted"), ("my-34", "1.34.1")),
+            (("v1.34.9=bare",), ("bare", "1.34.9")),
+            # The image's own property counts.
+            (("1.34.9=my-34",), ("my-34", "1.34.1")),
+        ):
+            self.assertEqual(
+                {34: expected, 35: public},
+                self.choose(34, 35, given=given, templates=templates),
+            )
+
+    def test_all_versions_without_an_image_are_named_at_once(self) -> None:
+        error = self.assertRaises(errors.NotSupported, self.choose, 33, 34, 36)
+        self.assertEqual(
+            "there is no image for a minor version of Kubernetes on the way: "
+            "ask your operator for a public image of each, or for the label "
+            "upgrade_images in the template. There is none for Kubernetes "
+            "1.33 and 1.36, with kube_version v1.33.x and v1.36.x, os_distro "
+            "ubuntu, architecture arm and min_disk up to 20",
+            str(error),
+        )
+
+    def test_images_of_the_label_that_do_not_fit(self) -> None:
+        for item, text in (
+            ("1.34=deleted", "label upgrade_images: there is no such image"),
+            ("1.34=public-35", "'1.34=public-35': the image has kube_version"),
+            ("1.34=bare", "kube_version v1.34, os_distro ubuntu, archit"),
+            ("1.35=intel-35", "architecture x86_64 and min_disk 10; wanted"),
+            ("1.35=large-35", "min_disk 21; wanted are os_distro ubuntu, "),
+        ):
+            with self.assertRaisesRegex(errors.InvalidInput, text):
+                self.choose(34, 35, given=(item,))

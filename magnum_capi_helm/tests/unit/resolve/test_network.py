@@ -11,7 +11,6 @@ import uuid
 from oslotest import base as oslotest_base
 
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import network
@@ -31,10 +30,7 @@ class NetworkTestCase(oslotest_base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.openstack = base.configure(self)
-        context = types.SimpleNamespace(
-            auth_token="user-token", auth_token_info=openstack.token_info()
-        )
-        self.cloud = catalogue.Cloud(sessions.user_session(context))
+        self.cloud = catalogue.Cloud(openstack.session())
 
     def subnet(self, name: str, network_id: str, cidr: str) -> None:
         """One more subnet; its name is its id as well."""

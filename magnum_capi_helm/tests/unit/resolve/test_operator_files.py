@@ -4,52 +4,26 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import os
 import pathlib
 from typing import Any
 
 import certifi
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509 import oid
 import fixtures
 from magnum.common import exception
 from magnum.tests import base
 
-from magnum_capi_helm import features
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
 from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.tests.unit.delivery import pki
+from magnum_capi_helm.tests.unit.features import specs
 from magnum_capi_helm.tests.unit.lifecycle import base as lifecycle_base
-
-
-def certificate(name: str) -> str:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
-    begin = datetime.datetime(2026, 1, 1)
-    made = x509.CertificateBuilder(
-        subject,
-        subject,
-        key.public_key(),
-        x509.random_serial_number(),
-        begin,
-        begin + datetime.timedelta(days=1),
-    ).sign(key, hashes.SHA256())
-    return made.public_bytes(serialization.Encoding.PEM).decode()
-
-
-def parsed(template: dict[str, str] | None = None) -> labels.Values:
-    sources = labels.Sources(template=template or {})
-    return labels.resolve(features.LABELS, sources, {})
 
 
 class FilesTestCase(base.TestCase):
@@ -68,7 +42,9 @@ class FilesTestCase(base.TestCase):
             conf.CONF.set_override(name, value, group)
 
     def site(self) -> cluster_spec.Site:
-        return operator_files.site(parsed({"keystone_auth_enabled": "false"}))
+        return operator_files.site(
+            specs.parsed({"keystone_auth_enabled": "false"})
+        )
 
     def refused(self) -> str:
         return str(self.assertRaises(errors.NotConfigured, self.site))
@@ -76,7 +52,7 @@ class FilesTestCase(base.TestCase):
 
 class MissingTest(FilesTestCase):
     def test_a_file_that_is_not_there_is_named(self) -> None:
-        profiles = parsed({"capi_helm_values_profiles": "gpu"})
+        profiles = specs.parsed({"capi_helm_values_profiles": "gpu"})
         for option, path in (
             ("registry_auth_file", "/nowhere/auth.yaml"),
             ("trusted_ca_files", "/nowhere/ca.pem"),
@@ -184,7 +160,7 @@ class RegistryAuthTest(FilesTestCase):
 class TrustedCasTest(FilesTestCase):
     def test_openstacks_ca_comes_first(self) -> None:
         self.assertEqual((), self.site().trusted_cas)
-        cloud, proxy = certificate("cloud"), certificate("proxy")
+        cloud, proxy = (pki.Authority(each).pem for each in ("cloud", "proxy"))
         self.set("drivers", openstack_ca_file=self.file("ca.pem", cloud))
         self.set(trusted_ca_files=[self.file("proxy.pem", proxy)])
         self.assertEqual(
@@ -192,7 +168,7 @@ class TrustedCasTest(FilesTestCase):
         )
 
     def test_each_certificate_gets_a_file_of_its_own(self) -> None:
-        one, two = certificate("one"), certificate("two")
+        one, two = (pki.Authority(each).pem for each in ("one", "two"))
         path = self.file("both.crt", f"# one\n{one}\n# two\n{two}")
         self.set(trusted_ca_files=[path])
         self.assertEqual(
@@ -200,7 +176,7 @@ class TrustedCasTest(FilesTestCase):
         )
 
     def test_public_cas_of_a_bundle_are_left_out(self) -> None:
-        cloud = certificate("cloud")
+        cloud = pki.Authority("cloud").pem
         public = pathlib.Path(certifi.where()).read_text()
         path = self.file("bundle.crt", public + cloud)
         self.set("drivers", openstack_ca_file=path)
@@ -209,7 +185,7 @@ class TrustedCasTest(FilesTestCase):
     def test_too_many_cas_of_openstack_hinder_no_cluster(self) -> None:
         """Too many of the driver's own option are refused."""
         log = self.useFixture(fixtures.FakeLogger("magnum_capi_helm"))
-        many = "".join(certificate(f"{number}") for number in range(40))
+        many = "".join(pki.Authority(f"{n}").pem for n in range(40))
         path = self.file("many.pem", many)
         self.set("drivers", openstack_ca_file=path)
         self.assertEqual((), self.site().trusted_cas)
@@ -235,7 +211,7 @@ class TrustedCasTest(FilesTestCase):
             conf.CONF.clear_override(option, group)
 
     def test_a_name_that_is_no_name_on_a_machine(self) -> None:
-        path = self.file("my ca.pem", certificate("one"))
+        path = self.file("my ca.pem", pki.Authority("one").pem)
         self.set(trusted_ca_files=[path])
         self.assertIn("give it a name of letters", self.refused())
 
@@ -246,7 +222,9 @@ class TrustedCasTest(FilesTestCase):
             ("a.pem", "openstack.pem"),
         ):
             names = (first, second)
-            paths = [self.file(name, certificate(name)) for name in names]
+            paths = [
+                self.file(name, pki.Authority(name).pem) for name in names
+            ]
             self.set(trusted_ca_files=paths)
             self.assertIn("another one gives", self.refused())
 
@@ -259,7 +237,7 @@ class OverlayFilesTest(FilesTestCase):
         self, values: dict[str, Any], profiles: str = ""
     ) -> dict[str, Any]:
         given = {"capi_helm_values_profiles": profiles} if profiles else {}
-        return operator_files.apply_overlays(values, parsed(given))
+        return operator_files.apply_overlays(values, specs.parsed(given))
 
     def _refused(self, content: str | bytes) -> str:
         path = self.folder / "values.yaml"

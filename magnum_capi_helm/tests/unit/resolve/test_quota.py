@@ -11,7 +11,6 @@ from oslotest import base as oslotest_base
 
 from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -26,17 +25,11 @@ _FLAVOR: dict[str, Any] = {
 }
 
 
-class _Context:
-    auth_token = "user-token"
-    auth_token_info = openstack.token_info()
-
-
 class CheckTest(base.FlowTestCase):
     by_http = True
 
     def check(self, mode: str) -> None:
         conf.CONF.set_override("quota_check", mode, "capi_helm")
-        session = sessions.user_session(_Context())
         cluster = specs.cluster({"etcd_blockdevice_size": "10"})
         cluster = dataclasses.replace(
             cluster,
@@ -45,7 +38,8 @@ class CheckTest(base.FlowTestCase):
             ),
             node_groups=(specs.group(**_FLAVOR),),
         )
-        quota.check_cluster(catalogue.Cloud(session), cluster)
+        cloud = catalogue.Cloud(openstack.session())
+        quota.check_cluster(cloud, cluster)
 
     def test_off_asks_nobody(self) -> None:
         self.openstack.quotas.known["cores"] = (1, 1)
@@ -91,7 +85,7 @@ class CheckTest(base.FlowTestCase):
     def test_a_new_group_beyond_the_quota_is_refused(self) -> None:
         conf.CONF.set_override("quota_check", "refuse", "capi_helm")
         self.openstack.quotas.known["instances"] = (10, 9)
-        cloud = catalogue.Cloud(sessions.user_session(_Context()))
+        cloud = catalogue.Cloud(openstack.session())
         group = specs.group(**_FLAVOR)
         with self.assertRaisesRegex(
             errors.InvalidInput, "instances: 2 needed, 1 of 10 free"
@@ -110,21 +104,12 @@ class OctaviaTest(oslotest_base.BaseTestCase):
         self.openstack.quotas.known["load_balancer"] = (3, 0)
         for name in ("a", "b"):
             self.openstack.workloads.balancer(name)
-        cloud = catalogue.Cloud(sessions.user_session(_Context()))
+        cloud = catalogue.Cloud(openstack.session())
         self.assertEqual(
             {"load_balancer": quota_demand.Quota(3, 2)},
             cloud.quotas("load-balancer"),
         )
 
     def test_a_cloud_without_octavia_can_not_tell(self) -> None:
-        info = openstack.token_info()
-        info["token"]["catalog"] = [
-            each
-            for each in info["token"]["catalog"]
-            if each["type"] != "load-balancer"
-        ]
-        context: Any = _Context()
-        context.auth_token_info = info
-        session = sessions.user_session(context)
-        cloud = catalogue.Cloud(session)
+        cloud = catalogue.Cloud(openstack.session(without="load-balancer"))
         self.assertRaises(errors.CloudError, cloud.quotas, "load-balancer")

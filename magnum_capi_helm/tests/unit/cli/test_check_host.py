@@ -106,26 +106,11 @@ class HostChecksTest(base.BaseTestCase):
         return path
 
     def test_a_chart_that_was_put_there_by_hand_is_checked(self) -> None:
-        other = fake_chart.package("openstack-cluster", "0.26.1", {}, {})
-        for content, why in (
-            (
-                b"<html>404 Not Found</html>",
-                "{} is no packaged helm chart (ReadError: not a gzip file): "
-                "remove or replace it",
-            ),
-            (
-                other,
-                "the chart has another version than the one asked for; "
-                "correct [capi_helm] default_helm_chart_version, or put the "
-                "version asked for into the chart store. The chart at {} has "
-                "version 0.26.1, not 0.27.0",
-            ),
+        path = self.put(b"<html>404 Not Found</html>")
+        with self.assertRaisesRegex(
+            errors.ChartUnavailable, f"^{path} is no packaged helm chart .*"
         ):
-            path = self.put(content)
-            error = self.assertRaises(
-                errors.ChartUnavailable, check_host.check_chart, self.rt
-            )
-            self.assertEqual(why.format(path), str(error))
+            check_host.check_chart(self.rt)
 
     def written(self) -> list[str]:
         """Each file and directory where the driver might write."""
@@ -143,15 +128,10 @@ class HostChecksTest(base.BaseTestCase):
         )
         self.assertEqual(before, self.written())
         self.helm.published = set()
-        error = self.assertRaises(
-            errors.ChartUnavailable, check_host.check_chart, self.rt
-        )
-        self.assertIn(
-            "the chart is not in the chart store and can't be fetched; check "
-            "[capi_helm] default_helm_chart_version, or put its file into the "
-            f"store. It is openstack-cluster 0.27.0 of {repository}",
-            str(error),
-        )
+        with self.assertRaisesRegex(
+            errors.ChartUnavailable, "is not in the chart store and can't be"
+        ):
+            check_host.check_chart(self.rt)
         self.assertEqual(before, self.written())
         path = self.put(
             fake_chart.package("openstack-cluster", "0.27.0", {}, {})
@@ -161,15 +141,12 @@ class HostChecksTest(base.BaseTestCase):
         self.assertEqual(before, self.written())
 
     def test_a_chart_store_that_can_t_be_written(self) -> None:
-        with mock.patch("os.access", return_value=False):
-            error = self.assertRaises(
-                errors.NotConfigured, check_host.check_chart, self.rt
-            )
-        self.assertIn(
-            f"the chart store {self.store} can't be written by user "
-            f"{os.geteuid()}",
-            str(error),
-        )
+        text = f"{self.store} can't be written by user {os.geteuid()}"
+        with (
+            mock.patch("os.access", return_value=False),
+            self.assertRaisesRegex(errors.NotConfigured, text),
+        ):
+            check_host.check_chart(self.rt)
 
 
 _GONE = "/gone.yaml: No such file or directory"

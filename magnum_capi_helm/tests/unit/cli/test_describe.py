@@ -25,14 +25,10 @@ from magnum_capi_helm.status import tree
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.status import shapes
 
 WORKERS = names.machine_deployment(base.RELEASE, "default-worker")
-NO_HOST = (
-    "No valid host was found: the cloud has no room for a server of this "
-    "flavor there; choose another flavor or availability zone, or ask the "
-    "operator; auto-healing then replaces the machine, or resize with "
-    "--nodes-to-remove"
-)
+NO_HOST = shapes.NO_ROOM
 
 
 class TreeTest(command_case.DescribeTestCase):

@@ -127,17 +127,6 @@ class CommandsTest(command_case.CommandCase):
             ][-2:],
         )
 
-    def test_a_fault_is_one_line_and_exit_code_1(self) -> None:
-        self.plane.helm.published = set()
-        [file] = conf.files()
-        code = self.program("--config-file", file, "chart", "fetch", "0.1.0")
-        self.assertEqual(1, code)
-        self.assertRegex(
-            self.err.getvalue(),
-            r"\Athe chart is not .* openstack-cluster 0\.1\.0",
-        )
-        self.assertEqual(1, self.err.getvalue().count("\n"))
-
     def test_each_of_several_has_clients_of_its_own(self) -> None:
         self.several()
         runtime.reset()

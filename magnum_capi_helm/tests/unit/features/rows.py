@@ -25,29 +25,33 @@ _ISSUER = {
     "oidc_issuer_url": "https://id.example.org/realms/k8s",
 }
 _AUTOSCALER = {"auto_scaling_enabled": "true"}
-_ENCRYPTION = {"etcd_encryption_enabled": "true"}
+_ENCRYPT = {"etcd_encryption_enabled": "true"}
 _ETCD = {"etcd_blockdevice_size": "10"}
 _MONITORING = {"monitoring_enabled": "true"}
 _CILIUM = {"network_driver": "cilium"}
 _VOLUME = {"boot_volume_size": "30"}
 _MANILA = {"manila_csi_enabled": "true", "manila_csi_share_type": "nfs"}
+_BASELINE = {"pod_security_enforce": "baseline"}
+_NO_OPERATORS = {
+    "nvidia_gpu_operator_enabled": "false",
+    "mellanox_network_operator_enabled": "false",
+}
+_STORAGE = {"extra_network_names": "storage"}
+_UUID = "0b8ac6b8-3e5c-4f0e-9d5c-8a7f1c2d3e4f"
 _SUITES = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+
+
+def _chart(version: str) -> dict[str, str]:
+    return {"capi_helm_chart_version": version}
+
 
 #: Label -> a value that is not its default, a value that no user may give
 #: (None: the label takes any text), and other labels that the first one needs,
 #: or the template's ``network_driver``.
 ROWS: dict[str, tuple[str, str | None, dict[str, str]]] = {
     # Addons.
-    "kube_dashboard_enabled": (
-        "false",
-        "-",
-        {"capi_helm_chart_version": "0.19.2"},
-    ),
-    "headlamp_enabled": (
-        "true",
-        "v0.43",
-        {"capi_helm_chart_version": "0.28.0"},
-    ),
+    "kube_dashboard_enabled": ("false", "-", _chart("0.19.2")),
+    "headlamp_enabled": ("true", "v0.43", _chart("0.28.0")),
     "ingress_controller": ("nginx", "octavia", {}),
     "metrics_server_enabled": ("false", "none", {}),
     "npd_enabled": ("false", "maybe", {}),
@@ -60,11 +64,7 @@ ROWS: dict[str, tuple[str, str | None, dict[str, str]]] = {
     "pod_security_enforce": ("baseline", "strict", {}),
     "pod_security_audit": ("restricted", "Baseline", {}),
     "pod_security_warn": ("restricted", "true", {}),
-    "pod_security_exempt_namespaces": (
-        "legacy",
-        "kube_system",
-        {"pod_security_enforce": "baseline"},
-    ),
+    "pod_security_exempt_namespaces": ("legacy", "kube_system", _BASELINE),
     # Kubernetes API.
     "master_lb_floating_ip_enabled": ("false", "none", {}),
     "api_server_floating_ip": ("192.0.2.7", "2001:db8::7", {}),
@@ -130,12 +130,8 @@ ROWS: dict[str, tuple[str, str | None, dict[str, str]]] = {
     "docker_volume_type": ("fast", None, {}),
     # Encryption at rest.
     "etcd_encryption_enabled": ("true", "secretbox", {}),
-    "etcd_encryption_provider": ("aescbc", "kms", _ENCRYPTION),
-    "etcd_encryption_resources": (
-        "secrets, configmaps",
-        "Secrets",
-        _ENCRYPTION,
-    ),
+    "etcd_encryption_provider": ("aescbc", "kms", _ENCRYPT),
+    "etcd_encryption_resources": ("secrets, configmaps", "Secrets", _ENCRYPT),
     # etcd.
     "etcd_blockdevice_size": ("10", "10G", {}),
     "etcd_blockdevice_type": ("local", "nvme", _ETCD),
@@ -145,20 +141,9 @@ ROWS: dict[str, tuple[str, str | None, dict[str, str]]] = {
     "nvidia_gpu_operator_enabled": ("false", "A100", {}),
     "nvidia_mig_strategy": ("mixed", "both", {}),
     "mellanox_network_operator_enabled": ("false", "-", {}),
-    "amd_gpu_operator_enabled": (
-        "true",
-        "some",
-        {"capi_helm_chart_version": "0.27.0"},
-    ),
+    "amd_gpu_operator_enabled": ("true", "some", _chart("0.27.0")),
     "intel_device_plugin_enabled": ("true", "i915", {}),
-    "node_feature_discovery_enabled": (
-        "false",
-        "pci",
-        {
-            "nvidia_gpu_operator_enabled": "false",
-            "mellanox_network_operator_enabled": "false",
-        },
-    ),
+    "node_feature_discovery_enabled": ("false", "pci", _NO_OPERATORS),
     # Auto-healing.
     "auto_healing_enabled": ("false", "maybe", {}),
     "auto_healing_max_unhealthy": ("40%", "0%", {}),
@@ -188,11 +173,7 @@ ROWS: dict[str, tuple[str, str | None, dict[str, str]]] = {
     "cilium_chart_version": ("1.19.4", "v1.19.4", _CILIUM),
     "dns_cluster_domain": ("k8s.example.org", "cluster.local.", {}),
     "extra_network_names": ("storage", None, {}),
-    "extra_network_port_security": (
-        "false",
-        "some",
-        {"extra_network_names": "storage"},
-    ),
+    "extra_network_port_security": ("false", "some", _STORAGE),
     "extra_security_groups": ("web", None, {}),
     # Machines.
     "boot_volume_size": ("30", "-1", {}),
@@ -239,11 +220,7 @@ ROWS: dict[str, tuple[str, str | None, dict[str, str]]] = {
     ),
     "manila_csi_share_type": ("fast", "{{ type }}", _MANILA),
     "manila_csi_protocol": ("cephfs", "cifs", _MANILA),
-    "manila_csi_share_network_id": (
-        "0b8ac6b8-3e5c-4f0e-9d5c-8a7f1c2d3e4f",
-        "shares",
-        _MANILA,
-    ),
+    "manila_csi_share_network_id": (_UUID, "shares", _MANILA),
     # Persistent volumes.
     "cinder_csi_enabled": ("false", "cinder", {}),
     "csi_cinder_availability_zone": ("az1", "{{ zone }}", {}),

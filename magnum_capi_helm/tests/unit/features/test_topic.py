@@ -80,6 +80,15 @@ class NestTest(base.BaseTestCase):
 
 #: Label, its value, and the label that it needs.
 _DEPENDENT = (
+    # By an alias.
+    ("audit_log_maxage", "7", "audit_log_enabled=true"),
+    ("auto_scaling_utilization_threshold", "0.7", "auto_scaling_enabled=true"),
+    (
+        *("boot_volume_availability_zone", "nova"),
+        "boot_volume_size, docker_volume_size or extra_volumes",
+    ),
+    ("etcd_volume_type", "fast", "etcd_blockdevice_size"),
+    ("extra_network_port_security", "false", "extra_network_names"),
     ("auto_scaling_gpus", "nvidia.com/gpu=2", "auto_scaling_enabled=true"),
     ("docker_volume_type", "fast", "docker_volume_size"),
     ("etcd_encryption_provider", "aescbc", "etcd_encryption_enabled=true"),

@@ -296,7 +296,10 @@ class PathTest(StoreTestCase):
         self.assertEqual([], self.files())
         self.put(fake_chart.package(NAME, "0.26.1"))
         self.assertIn(
-            f"The chart at {self.file} {words}", self.unavailable(CHART)
+            "correct [capi_helm] default_helm_chart_version, or put the "
+            "version asked for into the chart store. The chart at "
+            f"{self.file} {words}",
+            self.unavailable(CHART),
         )
         self.assertEqual([], self.helm.pulled)
 

@@ -26,11 +26,7 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
     ),
     (
         {"image_id": "ubuntu-1.36"},
-        "there is no image for a minor version of Kubernetes on the way: ask "
-        "your operator for a public image of each, or for the label "
-        "upgrade_images in the template. There is none for Kubernetes 1.35, "
-        "with kube_version v1.35.x, os_distro ubuntu, no architecture and "
-        "min_disk up to 20",
+        "there is no image for a minor version of Kubernetes on the way",
     ),
     (
         {"driver": "k8s_cluster_api_ubuntu", "name": "theirs"},

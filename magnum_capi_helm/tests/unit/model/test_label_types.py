@@ -46,6 +46,7 @@ STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 DAYS = healing.DAYS.type
 ISSUER = authentication.ISSUER.type
 MIRRORS = egress.MIRRORS.type
+PREFIX = egress.PREFIX.type
 PROFILES = template.PROFILE_NAMES.type
 RESOURCE_NAMES = etcd.ENCRYPTED_RESOURCES.type
 #: Text that becomes an argument of kube-apiserver.
@@ -220,6 +221,7 @@ REFUSED: list[tuple[Any, Any]] = [
     ),
     *_each(RESOURCE_NAMES, "*", "Secrets", "a b", "v1/secrets", "*x"),
     *_each(PROFILES, "../gpu", "a/b", "a.yaml", "-a", "GPU", "a,b,a", "a\0"),
+    *_each(PREFIX, "registry.example.org/$(id)"),
     *_each(MIRRORS, "", ",", "https://m.org", "q.io=", "q.io=m.org"),
     *_each(MIRRORS, "q.io=none,q.io=https://m.org", "none,q.io=https://m.org"),
     *_each(MIRRORS, "q.io=https://user:word@m.org", 'q.io=https://m.org/"]'),

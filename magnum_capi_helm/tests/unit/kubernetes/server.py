@@ -99,6 +99,17 @@ class Server(http.server.ThreadingHTTPServer):
         self.script.append(hang)
 
 
+def document(user: dict[str, Any], **cluster: Any) -> dict[str, Any]:
+    """A kubeconfig of one user and one cluster."""
+    cluster = {"server": "https://api", **cluster}
+    return {
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+
+
 class ServerTest(base.BaseTestCase):
     """A test with a :class:`Server`, and kubeconfigs of it."""
 
@@ -127,18 +138,8 @@ class ServerTest(base.BaseTestCase):
     def kubeconfig(self, server: str = "", **changes: Any) -> str:
         user = changes.pop("user", {"token": "static"})
         cluster = {"server": server or self.server.url, **changes}
-        document = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "c", "cluster": cluster}],
-            "users": [{"name": "u", "user": user}],
-            "contexts": [
-                {"name": "x", "context": {"cluster": "c", "user": "u"}}
-            ],
-            "current-context": "x",
-        }
         path = self.home / "kubeconfig"
-        path.write_text(yaml.safe_dump(document))
+        path.write_text(yaml.safe_dump(document(user, **cluster)))
         return str(path)
 
     def connect(

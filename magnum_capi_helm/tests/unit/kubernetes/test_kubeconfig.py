@@ -27,16 +27,8 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.kubernetes import server
 
 KEY = "-----BEGIN PRIVATE KEY-----hunter2"
+_CA = "certificate-authority"
 ENCODED = base64.b64encode(KEY.encode()).decode()
-
-
-def document(**user: Any) -> dict[str, Any]:
-    return {
-        "clusters": [{"name": "c", "cluster": {"server": "https://api"}}],
-        "users": [{"name": "u", "user": user}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
 
 
 def _read(path: str) -> kubeconfig.Kubeconfig:
@@ -59,14 +51,12 @@ class ReadTest(_KubeconfigTest):
         return _read(self._write(yaml.safe_dump(found)))
 
     def test_relative_paths_are_those_beside_the_file(self) -> None:
-        found = document(
-            **{
-                "client-key": "pki/key.pem",
-                "client-certificate": f"{self.home}/cert.pem",
-                "tokenFile": "token",
-            }
-        )
-        found["clusters"][0]["cluster"]["certificate-authority"] = "ca.pem"
+        user = {
+            "client-key": "pki/key.pem",
+            "client-certificate": f"{self.home}/cert.pem",
+            "tokenFile": "token",
+        }
+        found = server.document(user, **{_CA: "ca.pem"})
         (self.home / "pki").mkdir()
         key, certificate, ca = (
             f"{self.home}/{name}"
@@ -98,7 +88,7 @@ class ReadTest(_KubeconfigTest):
             # Paths are absolute where that of the kubeconfig is not.
             ("./plugin", True, f"{self.home}/plugin"),
         ):
-            found = document(exec={"command": given})
+            found = server.document({"exec": {"command": given}})
             path = self._write(yaml.safe_dump(found))
             current = _read(os.path.relpath(path) if relative else path)
             command = str(current.user["exec"]["command"])
@@ -132,7 +122,7 @@ class ReadTest(_KubeconfigTest):
             *("clusters: [c]\nusers: []", "clusters: []\nusers: [null]"),
             "expires: 2026-02-30",
             *(
-                yaml.safe_dump({**document(), **changes})
+                yaml.safe_dump({**server.document({}), **changes})
                 for changes in (
                     {"current-context": None},
                     {"current-context": "other"},
@@ -176,10 +166,15 @@ class ReadTest(_KubeconfigTest):
                 "user 'u' is not allowed: give a mapping",
             ),
         ):
-            path = self._write(yaml.safe_dump({**document(), **changes}))
+            found = server.document({}) | changes
+            path = self._write(yaml.safe_dump(found))
             error = self.assertRaises(errors.NotConfigured, _read, path)
             self.assertIn(f"the kubeconfig {path}: {words}", str(error))
             self.assertNotIn("hunter2", str(error))
+
+    def test_an_administrator_s_key_is_in_no_text(self) -> None:
+        admin = kubeconfig.Administrator("ca", "certificate", KEY, 1.0, 2.0)
+        self.assertNotIn("hunter2", repr(admin))
 
 
 class InlineTest(_KubeconfigTest):
@@ -192,12 +187,11 @@ class InlineTest(_KubeconfigTest):
         return kubeconfig.read(path, self.files)
 
     def test_inline_keys_become_files_of_the_owner_alone(self) -> None:
-        found = document(
-            **{"client-key-data": ENCODED, "client-certificate-data": ENCODED}
+        given = dict.fromkeys(
+            ("client-key-data", "client-certificate-data"), ENCODED
         )
         ca = base64.b64encode(b"the CA").decode()
-        found["clusters"][0]["cluster"]["certificate-authority-data"] = ca
-        current = self.read(found)
+        current = self.read(server.document(given, **{f"{_CA}-data": ca}))
         user = current.user
         self.assertEqual({"client-key", "client-certificate"}, set(user))
         files = {
@@ -216,20 +210,11 @@ class InlineTest(_KubeconfigTest):
         error = self.assertRaises(
             errors.NotConfigured,
             self.read,
-            document(**{"client-key-data": "hunter2"}),
+            server.document({"client-key-data": "hunter2"}),
         )
         self.assertEqual(
             "the kubeconfig's client-key-data is not base64", str(error)
         )
-
-
-class AdministratorTest(base.BaseTestCase):
-    def test_the_key_is_in_no_text(self) -> None:
-        admin = kubeconfig.Administrator("ca", "certificate", KEY, 1.0, 2.0)
-        self.assertNotIn("hunter2", repr(admin))
-
-
-_CA = "certificate-authority"
 
 
 class CurrentTest(server.ServerTest):
@@ -291,7 +276,7 @@ class CurrentTest(server.ServerTest):
         self.assertEqual((), connected.expiries())
 
     def test_files_of_other_contexts_may_be_missing(self) -> None:
-        found = document(token="t")
+        found = server.document({"token": "t"})
         gone = {"server": "d", _CA: "/gone/ca.pem"}
         found["clusters"].append({"name": "d", "cluster": gone})
         key = {"client-key": "/gone/key"}

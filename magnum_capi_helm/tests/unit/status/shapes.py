@@ -183,38 +183,41 @@ def cluster(
     )
 
 
-def _counters(
-    existing: int, up_to_date: int, ready: int
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Counters of the old and of the new contract."""
+def _counted(
+    count: int, status: Mapping[str, Any], **found: int
+) -> dict[str, Any]:
+    """Counters of the old and of the new contract.
+
+    :param found: the counts that are not as asked for: ``existing``,
+        ``up_to_date`` and ``ready``
+    """
+    counts = dict.fromkeys(("existing", "up_to_date", "ready"), count)
+    existing, up_to_date, ready = (counts | found).values()
     old = {"updatedReplicas": up_to_date, "readyReplicas": ready}
     new = {
         "upToDateReplicas": up_to_date,
         "readyReplicas": ready,
         "availableReplicas": ready,
     }
-    return {**old, "unavailableReplicas": existing - ready}, new
+    return {
+        "status": {"replicas": existing, **status},
+        "old_counters": {**old, "unavailableReplicas": existing - ready},
+        "new_counters": new,
+    }
 
 
 def control_plane(
     shape: str,
     count: int = 1,
     *,
-    existing: int | None = None,
-    up_to_date: int | None = None,
-    ready: int | None = None,
     observed: int = 2,
     old: Conditions | None = None,
     new: Conditions | None = None,
     status: Mapping[str, Any] | None = None,
+    **found: int,
 ) -> view.Object:
     """The KubeadmControlPlane, settled unless told otherwise."""
-    existing = count if existing is None else existing
-    old_counters, new_counters = _counters(
-        existing,
-        count if up_to_date is None else up_to_date,
-        count if ready is None else ready,
-    )
+    status = {"version": "v1.34.2", **(status or {})}
     return shown(
         shape,
         f"{RELEASE}-control-plane",
@@ -222,10 +225,8 @@ def control_plane(
         spec={"replicas": count, "version": "v1.34.2"},
         old={**_PLANE_OLD, **(old or {})},
         new={**_PLANE_NEW, **(new or {})},
-        status={"replicas": existing, "version": "v1.34.2", **(status or {})},
-        old_counters=old_counters,
-        new_counters=new_counters,
         observed=observed,
+        **_counted(count, status, **found),
     )
 
 
@@ -234,22 +235,14 @@ def workers(
     count: int = 2,
     *,
     group: str = "default-worker",
-    existing: int | None = None,
-    up_to_date: int | None = None,
-    ready: int | None = None,
     observed: int = 2,
     old: Conditions | None = None,
     new: Conditions | None = None,
     deleting: bool = False,
     autoscaled: bool = False,
+    **found: int,
 ) -> view.Object:
     """A MachineDeployment, settled unless told otherwise."""
-    existing = count if existing is None else existing
-    old_counters, new_counters = _counters(
-        existing,
-        count if up_to_date is None else up_to_date,
-        count if ready is None else ready,
-    )
     metadata: dict[str, Any] = {}
     if deleting:
         metadata["deletionTimestamp"] = "2026-11-21T12:00:00Z"
@@ -261,11 +254,9 @@ def workers(
         spec={"replicas": count},
         old={**_WORKERS_OLD, **(old or {})},
         new={**_WORKERS_NEW, **(new or {})},
-        status={"replicas": existing, "phase": "Running"},
-        old_counters=old_counters,
-        new_counters=new_counters,
         observed=observed,
         metadata=metadata,
+        **_counted(count, {"phase": "Running"}, **found),
     )
 
 
@@ -395,13 +386,11 @@ def addon(
     }
 
 
-REQUIRED = tuple(
-    [
-        "MachinesReady",
-        "Ready",
-        "EtcdClusterHealthy",
-        "ControlPlaneComponentsHealthy",
-    ]
+REQUIRED = (
+    "MachinesReady",
+    "Ready",
+    "EtcdClusterHealthy",
+    "ControlPlaneComponentsHealthy",
 )
 
 

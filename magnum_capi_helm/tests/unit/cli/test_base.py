@@ -122,20 +122,6 @@ def _command(ask: Callable[[], object]) -> type:
     return Asking
 
 
-def _mysql(number: int) -> Callable[[], object]:
-    """Raise what SQLAlchemy makes of an error of PyMySQL."""
-    original = Exception(number, "canary")
-    return _raises(sqlalchemy.exc.OperationalError("canary", {}, original))
-
-
-def _postgresql(state: str) -> Callable[[], object]:
-    """Raise what oslo.db makes of an error of psycopg2."""
-    original = Exception("canary")
-    original.pgcode = state  # type: ignore[attr-defined]
-    inner = sqlalchemy.exc.ProgrammingError("canary", {}, original)
-    return _raises(db_exception.DBError(inner))
-
-
 class DatabaseTest(command_case.CommandCase):
     def test_an_error_names_class_and_place_and_quotes_nothing(self) -> None:
         conf.CONF.set_override(
@@ -146,6 +132,15 @@ class DatabaseTest(command_case.CommandCase):
                 "SELECT canary", {}, Exception("mysql://canary@host")
             )
         )
+        # What SQLAlchemy makes of an error of PyMySQL.
+        pymysql = sqlalchemy.exc.OperationalError(
+            "canary", {}, Exception(1045, "canary")
+        )
+        # What oslo.db makes of an error of psycopg2.
+        original = Exception("canary")
+        original.pgcode = "28P01"  # type: ignore[attr-defined]
+        inner = sqlalchemy.exc.ProgrammingError("canary", {}, original)
+        psycopg2 = db_exception.DBError(inner)
         unset = db_exception.CantStartEngineError("canary")
         rows: list[tuple[Callable[[], object], str]] = [
             (_oslo("sqlite://"), "DBNonExistentTable"),
@@ -154,8 +149,8 @@ class DatabaseTest(command_case.CommandCase):
             (_raises(gone), "DBConnectionError"),
             (_bare("canary"), "ArgumentError"),
             (_bare("mysql+nosuch://canary@db.test/m"), "NoSuchModuleError"),
-            (_mysql(1045), "OperationalError 1045"),
-            (_postgresql("28P01"), "DBError 28P01"),
+            (_raises(pymysql), "OperationalError 1045"),
+            (_raises(psycopg2), "DBError 28P01"),
         ]
         for ask, name in rows:
             with self.subTest(name):

@@ -226,9 +226,6 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         self.assertEqual(1, self.api.call_count)
 
     def test_the_row_says_whether_a_request_was_lost(self) -> None:
-        def taken_back(request: Any, answer: Any) -> Any:
-            return {"uuid": self.uuid}
-
         def lost(request: Any, answer: Any) -> Any:
             self._upgrade(request, answer)
             raise requests.ConnectTimeout
@@ -237,6 +234,7 @@ class UpgradeCommandTest(upgrading.UpgradeTestCase):
         code, result, detail = self.line("--apply")
         self.assertEqual((1, "failed"), (code, result))
         self.assertRegex(detail, "^upgrade by Magnum's API: no answer")
+        taken_back = {"uuid": self.uuid}
         self.openstack.mocker.post(_URL, json=taken_back, status_code=202)
         self.assertEqual(
             (1, "failed", "the cluster does not have the new template"),

@@ -35,19 +35,18 @@ RULES = [
 
 
 class KeystoneTest(base.BaseTestCase):
-    def _webhook(self, policy: str | None) -> object:
-        cluster = specs.cluster(
-            {"keystone_auth_enabled": "true"},
-            site=cluster_spec.Site(keystone_policy=policy),
-        )
-        return authentication.TOPIC.cluster(cluster)
-
     def test_the_policy_has_the_clusters_project(self) -> None:
         webhook = {
             "openstackAuthUrl": "https://keystone.example.org/v3",
             "projectId": "p1",
             "rbacPolicies": '[{"projects": ["p1"]}]',
         }
+        cluster = specs.cluster(
+            {"keystone_auth_enabled": "true"},
+            site=cluster_spec.Site(
+                keystone_policy='[{"projects": ["$PROJECT_ID"]}]'
+            ),
+        )
         addon = {"k8sKeystoneAuth": {"enabled": True, "values": webhook}}
         self.assertEqual(
             {
@@ -55,7 +54,7 @@ class KeystoneTest(base.BaseTestCase):
                 "authWebhook": "k8s-keystone-auth",
                 "addons": {"openstack": addon},
             },
-            self._webhook('[{"projects": ["$PROJECT_ID"]}]'),
+            authentication.TOPIC.cluster(cluster),
         )
         # Without the feature there is no policy.
         site = cluster_spec.Site(keystone_policy="[]")

@@ -17,14 +17,6 @@ from magnum_capi_helm.tests.unit.features import specs
 
 
 class NetworksTest(base.BaseTestCase):
-    def _networking(
-        self,
-        network: cluster_spec.Network,
-        given: dict[str, str] | None = None,
-    ) -> object:
-        cluster = specs.cluster(given, network=network)
-        return networking.TOPIC.cluster(cluster)["clusterNetworking"]
-
     def test_a_given_network_gets_neither_cidr_nor_name_servers(self) -> None:
         network, subnet = {"id": "net"}, {"id": "sub"}
         rows: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
@@ -39,9 +31,9 @@ class NetworksTest(base.BaseTestCase):
             given = cluster_spec.Network(
                 dns_nameservers=("192.0.2.1",), **fields
             )
-            self.assertEqual(
-                {"internalNetwork": internal}, self._networking(given)
-            )
+            cluster = specs.cluster(network=given)
+            found = networking.TOPIC.cluster(cluster)["clusterNetworking"]
+            self.assertEqual({"internalNetwork": internal}, found)
 
     def test_each_chart_version_has_its_place_for_name_servers(self) -> None:
         network = cluster_spec.Network(dns_nameservers=("192.0.2.1",))

@@ -135,6 +135,10 @@ class ServerTest(base.BaseTestCase):
         self.addCleanup(self.server.shutdown)
         self.addCleanup(self.server.over.set)
 
+    @property
+    def tokens(self) -> list[str | None]:
+        return [each.get("Authorization") for each in self.server.headers]
+
     def kubeconfig(self, server: str = "", **changes: Any) -> str:
         user = changes.pop("user", {"token": "static"})
         cluster = {"server": server or self.server.url, **changes}

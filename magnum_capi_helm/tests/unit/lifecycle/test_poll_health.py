@@ -38,14 +38,6 @@ class HealthTest(base.FlowTestCase):
         # Magnum itself writes the health each time.
         self.assertEqual([], [each for each in saved if "health" not in each])
 
-    def test_a_group_that_is_not_available_is_unhealthy(self) -> None:
-        self.complete()
-        self.capi.fail_machine("default-worker")
-        row = self.health_poll()
-        self.assertEqual("UNHEALTHY", row.health_status)
-        self.assertIn("nodegroup.default-worker", row.health_status_reason)
-        self.assertEqual("CREATE_COMPLETE", row.status)
-
     def test_a_cluster_without_a_release_is_not_looked_at(self) -> None:
         row = self.saved()
         self.assertIsNone(self.health_poll().health_status)

@@ -8,11 +8,9 @@ import errno
 import logging
 import pathlib
 import socket
-import threading
 from typing import Any
 
 import fixtures
-from oslotest import base
 import requests
 
 from magnum_capi_helm.kubernetes import client
@@ -22,7 +20,7 @@ from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.kubernetes import server
 
 
-class WordsTest(base.BaseTestCase):
+class WordsTest(server.ServerTest):
     def raised(self, url: str) -> Exception:
         try:
             requests.post(url, data=b"body", timeout=5)
@@ -36,14 +34,7 @@ class WordsTest(base.BaseTestCase):
         self.assertEqual("", errors.certificate_problem(found))
 
     def test_a_server_without_tls_has_a_reason(self) -> None:
-        plain = server.Server()
-        self.addCleanup(plain.server_close)
-        thread = threading.Thread(target=plain.serve_forever, args=(0.01,))
-        thread.start()
-        self.addCleanup(thread.join, 5)
-        self.addCleanup(plain.shutdown)
-        url = plain.url.replace("http:", "https:")
-        found = self.raised(url)
+        found = self.raised(self.server.url.replace("http:", "https:"))
         self.assertEqual("WRONG_VERSION_NUMBER", errors.reason(found))
 
     def test_the_words_are_the_same_under_eventlet(self) -> None:

@@ -14,6 +14,7 @@ from oslotest import base
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import paths
 from magnum_capi_helm.tests.unit.features import specs
@@ -111,12 +112,66 @@ _DEPENDENT = (
 )
 
 
+#: Labels, what else a cluster has, and what is allowed for the last label.
+_CONTRADICTIONS: tuple[tuple[dict[str, str], dict[str, Any], str], ...] = (
+    (
+        {"octavia_provider": "ovn", "api_server_network": "public"},
+        {"api": cluster_spec.ApiServer(floating_ip=False)},
+        "it with another octavia_provider than ovn, whose load balancers "
+        "can't connect two networks",
+    ),
+    (
+        {"api_server_network": "public"},
+        {},
+        "it with master_lb_floating_ip_enabled=false",
+    ),
+    (
+        {"api_server_lb_flavor": "ha"},
+        {"api": cluster_spec.ApiServer(load_balancer=False)},
+        "it with master_lb_enabled",
+    ),
+    (
+        {"cilium_hubble_ui_enabled": "true"},
+        {},
+        "it with network_driver=cilium",
+    ),
+    (
+        {"calico_chart_version": "v3.31.6"},
+        {"cni": "cilium"},
+        "it with network_driver=calico",
+    ),
+    (
+        {
+            "etcd_blockdevice_size": "10",
+            "etcd_blockdevice_type": "local",
+            "etcd_blockdevice_volume_type": "fast",
+        },
+        {},
+        "it with etcd_blockdevice_type=volume",
+    ),
+    ({"extra_volumes": "data:1,data:2"}, {}, "each name once"),
+    (
+        {"extra_security_groups": "web"},
+        {"chart": specs.chart("0.10.1")},
+        "it with a chart version that applies it",
+    ),
+)
+
+
 class DependentTest(base.BaseTestCase):
     def test_a_label_without_the_one_that_it_needs_is_refused(self) -> None:
         for name, value, needed in _DEPENDENT:
             said = specs.refusal(values.checked, specs.cluster({name: value}))
             wanted = f"label {name}: give it together with {needed}. It is "
             self.assertTrue(said.startswith(f"{wanted}{value!r}"), said)
+
+    def test_a_label_that_contradicts_the_rest_is_refused(self) -> None:
+        for given, changes, allowed in _CONTRADICTIONS:
+            cluster = specs.cluster(given, **changes)
+            said = specs.refusal(values.checked, cluster)
+            *_, (name, value) = given.items()
+            wanted = f"label {name}: give {allowed}. It is {value!r}"
+            self.assertTrue(said.startswith(wanted), said)
 
     def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
         given = {"etcd_encryption_enabled": "false"}

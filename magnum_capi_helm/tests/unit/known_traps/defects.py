@@ -131,12 +131,12 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_volume_types_become_classes_and_none_is_a_guess",
     ),
     "B17 a flavor that is not there has too little memory": (
-        f"{_LIFECYCLE}.test_create_bad_inputs.LookupTest."
-        "test_an_object_that_openstack_lacks_is_refused",
+        f"{_LIFECYCLE}.test_create_bad_inputs.RefusedTest."
+        "test_each_is_refused_with_its_text_and_leaves_no_trace",
     ),
     "B17 an image that is gone is a crash": (
-        f"{_LIFECYCLE}.test_create_bad_inputs.LookupTest."
-        "test_an_object_that_openstack_lacks_is_refused",
+        f"{_LIFECYCLE}.test_create_bad_inputs.RefusedTest."
+        "test_each_is_refused_with_its_text_and_leaves_no_trace",
     ),
     "B17 a condition that is well when false reads as an illness": (
         "unit.status.test_health.HealthTest.test_each_case_has_its_status_and_reason",

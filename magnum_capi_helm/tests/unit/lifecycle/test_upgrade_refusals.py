@@ -42,11 +42,7 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
         "capi_helm_chart_version is 0.26.1",
     ),
     ({"image_id": "bare"}, "image_id: the image has no property kube_version"),
-    (
-        {"tls_disabled": True, "name": "bare"},
-        "tls_disabled: choose a template without it, since the Kubernetes API "
-        "always has TLS",
-    ),
+    ({"tls_disabled": True}, "tls_disabled: choose a template without it"),
     ({"image_id": "gone"}, "image_id: there is no such image"),
     ({"flavor_id": "gone"}, "flavor_id: there is no such flavor"),
     (

@@ -8,6 +8,7 @@ from typing import Any
 import uuid
 
 from magnum_capi_helm import features
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.model import cluster_spec
@@ -121,19 +122,29 @@ class ResolveTest(ResolveTestCase):
             found = self.resolve(template, labels=given)
             self.assertEqual(expected, found.control_plane.boot_disk)
 
-    def test_an_unknown_provider_of_load_balancers_is_refused(self) -> None:
-        labels_ = {"octavia_provider": "f5"}
-        error = self.assertRaises(
-            errors.LabelError, self.resolve, labels=labels_
-        )
-        self.assertEqual(
-            "label octavia_provider: give the name of an Octavia provider, "
-            "such as amphora or ovn. It is 'f5'; Octavia has amphora, ovn",
-            str(error),
-        )
+    def test_load_balancers_that_octavia_lacks_are_refused(self) -> None:
+        zone = "api_server_lb_availability_zone"
+        for name, value, what, offered in (
+            ("api_server_lb_flavor", "big", "flavor", "ha, small"),
+            (zone, "az9", "availability zone", "az1"),
+            (
+                *("octavia_provider", "f5"),
+                "provider, such as amphora or ovn",
+                "amphora, ovn",
+            ),
+        ):
+            given = {name: value}
+            error = self.assertRaises(
+                errors.LabelError, self.resolve, labels=given
+            )
+            self.assertEqual(
+                f"label {name}: give the name of an Octavia {what}. It is "
+                f"{value!r}; Octavia has {offered}",
+                str(error),
+            )
         self.resolve(labels={"octavia_provider": "ovn"})
         conf.CONF.set_override("api_load_balancer", "requested", "capi_helm")
-        self.resolve(labels=labels_, master_lb_enabled=False)
+        self.resolve(labels=given, master_lb_enabled=False)
 
     def test_only_cnis_that_the_chart_knows_are_passed_on(self) -> None:
         for driver, expected in (
@@ -165,6 +176,10 @@ class RefusedTest(ResolveTestCase):
     def test_a_wrong_template_or_cluster_is_refused(self) -> None:
         bounds = {"min_node_count": "3", "max_node_count": "5"}
         scaled = {"auto_scaling_enabled": "true", **bounds}
+        internal = {"master_lb_floating_ip_enabled": "false"}
+        self.known.networks["ipv6"] = "net-6"
+        six = catalogue.Subnet("s-6", "net-6", "2001:db8::/64")
+        self.known.subnets["ipv6-subnet"] = six
         rows: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             (
                 "network_driver: choose one of calico, cilium. It is 'weave'",
@@ -172,6 +187,25 @@ class RefusedTest(ResolveTestCase):
                 {},
             ),
             ("fixed_network: there is no", {}, {"fixed_network": "nowhere"}),
+            (
+                "tls_disabled: choose a template without it, since the "
+                "Kubernetes API always has TLS and `openstack coe cluster "
+                "config` would leave the certificates out. It is true in "
+                "cluster template 'bare'",
+                {"tls_disabled": True, "name": "bare"},
+                {},
+            ),
+            (
+                "label api_server_network: there is no such network",
+                {},
+                {"labels": {**internal, "api_server_network": "lost"}},
+            ),
+            (
+                "label api_server_network: the network has no IPv4 subnet, "
+                "and nodes have IPv4 addresses; choose another. It is 'ipv6'",
+                {},
+                {"labels": {**internal, "api_server_network": "ipv6"}},
+            ),
             (
                 "label boot_volume_size: ",
                 {},

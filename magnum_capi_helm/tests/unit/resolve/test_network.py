@@ -217,11 +217,13 @@ class RefusedTest(NetworkTestCase):
         chosen = self.network(fixed_network="private", fixed_subnet="other")
         self.assertEqual(("192.168.1.0/24",), chosen.subnet_cidrs)
 
-    def test_an_extra_network_that_is_not_there(self) -> None:
-        for label, text, missing in (
-            ("extra_network_names", "private nowhere", "nowhere"),
-            ("extra_network_name", "nowhere", "nowhere"),
-            ("extra_network_names", "Storage Net", "Storage"),
+    def test_an_extra_network_or_group_that_is_not_there(self) -> None:
+        self.openstack.workloads.group("web", "")
+        for label, text, kind, missing in (
+            ("extra_network_names", "private nowhere", "network", "nowhere"),
+            ("extra_network_name", "nowhere", "network", "nowhere"),
+            ("extra_network_names", "Storage Net", "network", "Storage"),
+            ("extra_security_groups", "web db", "security group", "db"),
         ):
             given = (specs.parsed({label: text}), self.cloud)
             error = self.assertRaises(
@@ -229,7 +231,7 @@ class RefusedTest(NetworkTestCase):
             )
             self.assertEqual(
                 f"label {label} (spaces separate names): there is no such "
-                "network; choose one of `openstack network list`. It is "
+                f"{kind}; choose one of `openstack {kind} list`. It is "
                 f"'{missing}'",
                 str(error),
             )

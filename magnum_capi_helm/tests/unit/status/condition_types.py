@@ -141,12 +141,12 @@ def _machine(shape: str, name: str, **changes: Any) -> view.Object:
 
 def _objects(shape: str, *, ready: bool) -> dict[str, list[view.Object]]:
     """The objects of a cluster by kind, with a machine in each group."""
-    count = None if ready else 0
+    counts: dict[str, Any] = {} if ready else {"ready": 0}
     machine, server = "OpenStackMachine", "OpenStackServer"
     found = {
         "Cluster": [shapes.cluster(shape)],
-        "KubeadmControlPlane": [shapes.control_plane(shape, ready=count)],
-        "MachineDeployment": [shapes.workers(shape, ready=count)],
+        "KubeadmControlPlane": [shapes.control_plane(shape, **counts)],
+        "MachineDeployment": [shapes.workers(shape, **counts)],
         "Machine": [_machine(shape, each, node=ready) for each in _NAMES],
         "OpenStackCluster": [shapes.network()],
         machine: [shapes.server(each) for each in _NAMES],
@@ -195,9 +195,8 @@ def emptied(shape: str) -> dict[str, list[view.Object]]:
     return {**leaving(shape), "Machine": []}
 
 
-SITUATIONS: tuple[Situation, ...] = (
-    *(starting, joining, settled, leaving, emptied),
-)
+SITUATIONS: tuple[Situation, ...]
+SITUATIONS = (starting, joining, settled, leaving, emptied)
 
 
 def _drop(obj: view.Object, name: str) -> None:

@@ -59,7 +59,7 @@ def session() -> requests.Session:
     made = requests.Session()
     made.trust_env = False
     made.verify = str(planes.FIRST.authority)
-    made.cert = tuple(str(layout.PKI / f"admin.{e}") for e in ("crt", "key"))
+    made.cert = (str(layout.PKI / "admin.crt"), str(layout.PKI / "admin.key"))
     return made
 
 

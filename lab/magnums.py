@@ -56,8 +56,9 @@ class Release:
         python = virtualenv.create(self.folder, self.log)
         pins = self.folder / "constraints.txt"
         pins.write_text(constraints(virtualenv.CONSTRAINTS.read_text()))
-        words = ("-c", pins, "-r", _REQUIREMENTS, *self._words())
-        virtualenv.pip(python, self.log, *words)
+        virtualenv.pip(
+            python, self.log, "-c", pins, "-r", _REQUIREMENTS, *self._words()
+        )
         driver = ("--no-build-isolation", "--no-deps", "-e", layout.CHECKOUT)
         virtualenv.pip(python, self.log, *driver)
         stamps.write(_STAMP, self._fingerprint(), self.folder)

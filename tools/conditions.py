@@ -135,7 +135,8 @@ def constants(folder: pathlib.Path) -> Iterator[Constant]:
             if line.startswith("const ("):
                 about, inside = text or about, True
             elif inside and (match := _CONSTANT.match(line)):
-                yield Constant(*match.groups(""), about, text)
+                name, declared, value = match.groups("")
+                yield Constant(name, declared, value, about, text)
             if line:
                 inside, comment = inside and line != ")", []
 

@@ -72,11 +72,12 @@ def chosen(
 def stopped_reason(operation: cluster_operation.Operation) -> str | None:
     """Return why the autoscaler does not run; None: unknown."""
     text = "Nothing is known of the autoscaler of cluster %s: %s"
-    name = names.autoscaler(operation.release)
+    name, deployment = names.autoscaler(operation.release), None
+    answered = False
     with magnum_errors.logged(LOG, text, operation.cluster.uuid):
         deployment = operation.get(kinds.DEPLOYMENT, name)
-        return health.stopped_reason(deployment)
-    return None
+        answered = True
+    return health.stopped_reason(deployment) if answered else None
 
 
 def follow(operation: cluster_operation.Operation) -> None:

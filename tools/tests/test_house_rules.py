@@ -80,7 +80,7 @@ class HouseRulesTest(base.BaseTestCase):
         files = sorted(_UNIT.rglob("test_*.py"))
         self.assertEqual([], [e for e in files if not _is_of_a_module(e)])
         for path in files:
-            self.assertEqual([], _PRONOUN.findall(path.read_text()), path)
+            self.assertEqual([], _PRONOUN.findall(path.read_text()), str(path))
 
     def test_fakes_have_the_methods_that_they_stand_for(self) -> None:
         for real, fake in (

@@ -39,19 +39,19 @@ def cloud(_: object) -> fake_cloud.FakeCloud:
             "public": "6f0c5a2e-0000-4000-8000-000000000001",
             "tenant": "6f0c5a2e-0000-4000-8000-000000000002",
             "storage": "6f0c5a2e-0000-4000-8000-000000000003",
-            "corporate": "6f0c5a2e-0000-4000-8000-000000000002",
+            "corporate": "6f0c5a2e-0000-4000-8000-000000000007",
         },
         subnets={
             name: catalogue.Subnet(
                 f"6f0c5a2e-0000-4000-8000-00000000000{number}",
-                "6f0c5a2e-0000-4000-8000-000000000002",
+                f"6f0c5a2e-0000-4000-8000-00000000000{network}",
                 cidr,
             )
-            for number, (name, cidr) in enumerate(
+            for number, (name, network, cidr) in enumerate(
                 (
-                    ("v4", "10.77.0.0/24"),
-                    ("v6", "fd00:77::/64"),
-                    ("corporate-v4", "10.7.0.0/24"),
+                    ("v4", 2, "10.77.0.0/24"),
+                    ("v6", 2, "fd00:77::/64"),
+                    ("corporate-v4", 7, "10.7.0.0/24"),
                 ),
                 start=4,
             )

@@ -60,7 +60,7 @@ class WorkersTest(fault_case.OneCluster):
         self.make(self.template(flavor_id=faults.FLAVOR), node_count=0)
         self.complete("CREATE")
         # One after the other: no poll writes a reason while helm runs.
-        no_host = self._named(
+        no_host = self._broken_group(
             "nohost",
             "no host fits the flavor",
             self.in_error,
@@ -71,7 +71,7 @@ class WorkersTest(fault_case.OneCluster):
             "boot_volume_size": "20",
             "boot_volume_type": faults.VOLUME_TYPE,
         }
-        no_type = self._named(
+        no_type = self._broken_group(
             "type",
             "no backend has the volume type",
             self.no_volume,
@@ -85,14 +85,14 @@ class WorkersTest(fault_case.OneCluster):
 
     def _quotas(self) -> None:
         self.on("cores")
-        cores = self._named(
+        cores = self._broken_group(
             "cores",
             "Nova's quota of cores",
             lambda owner: self.refused(owner, "Quota exceeded for cores"),
             "Quota exceeded for cores",
         )
         self.on("ports")
-        ports = self._named(
+        ports = self._broken_group(
             "ports",
             "Neutron's quota of ports",
             lambda owner: self.refused(owner, "Quota exceeded .*'port'"),
@@ -123,7 +123,7 @@ class WorkersTest(fault_case.OneCluster):
         self.finish(watch)
         self.complete("UPDATE")
 
-    def _named(
+    def _broken_group(
         self,
         group: str,
         fault: str,

@@ -103,7 +103,7 @@ _SAMPLES: dict[str, dict[str, Any]] = {
     "private": {
         "apiServer/associateFloatingIP": False,
         "clusterNetworking/internalNetwork/networkFilter/id": (
-            "6f0c5a2e-0000-4000-8000-000000000002"
+            "6f0c5a2e-0000-4000-8000-000000000007"
         ),
         "apiServer/allowedCIDRs/0": "10.0.0.0/8",
     },

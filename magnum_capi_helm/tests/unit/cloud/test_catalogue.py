@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import types
+from typing import Any
 
 from oslotest import base as oslotest_base
 

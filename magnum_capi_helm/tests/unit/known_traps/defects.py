@@ -116,7 +116,8 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_every_name_is_valid_and_nothing_is_cut",
     ),
     "B15 a label with a wrong value is changed and not refused": (
-        f"{_LIFECYCLE}.test_create_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type_is_refused",
+        f"{_LIFECYCLE}.test_create_bad_inputs.RefusedTest."
+        "test_each_is_refused_with_its_text_and_leaves_no_trace",
     ),
     "B15 most of the chart is out of reach": (
         "unit.resolve.test_operator_files.OverlayFilesTest."

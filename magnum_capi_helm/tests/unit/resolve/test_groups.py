@@ -264,6 +264,7 @@ class NodesTest(GroupsTestCase):
     def test_fields_that_are_not_allowed(self) -> None:
         reserved = {"node-role.kubernetes.io/x": ""}
         never = [{"key": "a", "effect": "Never"}]
+        value: Any
         for field, value, words in (
             (
                 "node_labels",

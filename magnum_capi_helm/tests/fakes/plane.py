@@ -26,7 +26,8 @@ class Clock:
     """The monotonic clock, which stands still until a test moves it."""
 
     def __init__(self) -> None:
-        self._began = time.monotonic()
+        # Whole seconds: differences of fractions are inexact.
+        self._began = float(int(time.monotonic()))
         self._began_wall = time.time()
         self._ahead = 0.0
 

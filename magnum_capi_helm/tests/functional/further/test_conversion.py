@@ -121,8 +121,8 @@ def _by_kind(objects: Iterable[Object]) -> Iterator[list[Object]]:
 def _written(obj: Object) -> Object:
     """What a client writes of an object.
 
-    Without empty maps: Go writes one for an object with an empty list, and
-    then reads none.
+    Without empty maps: Go writes one for an object with nothing but an empty
+    list, and then reads none.
     """
     metadata = {**obj["metadata"], "creationTimestamp": None}
     fields = {key: value for key, value in obj.items() if key != "status"}
@@ -140,8 +140,15 @@ def _filled(value: Any) -> Any:
         key: each
         for key, each in fields.items()
         # An empty one of these is something else than none.
-        if each not in (None, {}) or key == "controlPlane"
+        if not _is_empty(each) or key == "controlPlane"
     }
+
+
+def _is_empty(value: Any) -> bool:
+    """Return whether Go writes and reads the value as if it were not there."""
+    if isinstance(value, dict):
+        return all(each == [] for each in value.values())
+    return value is None
 
 
 class ConversionTest(base.BaseTestCase):

@@ -23,7 +23,6 @@ LAB = pathlib.Path(os.environ.get("LAB_DIR") or CHECKOUT / ".lab")
 ALONE = (
     f"{__package__}.alone.",
     f"{__package__}.nodes.",
-    f"{__package__}.measured.",
     f"{__package__}.cloud.",
     "lab.chaos.",
     "lab.drills.",

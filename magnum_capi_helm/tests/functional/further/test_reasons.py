@@ -19,7 +19,7 @@ class LateTest(base.LabCase):
         release = self.until(
             lambda: (self.magnum.find(cluster) or {}).get("stack_id"), 60
         )
-        host, port = self.until(lambda: self._endpoint(release), 60)
+        host, port = self.until(lambda: self._endpoint(release), 180)
         # The first listener gets all connections. This one never answers.
         with socket.create_server((host, port)):
             said = self.until(lambda: self._with_reason(cluster, host), 300)

@@ -27,7 +27,8 @@ class LateTest(base.LabCase):
         self.assertEqual(
             "the management cluster can't reach the Kubernetes API at "
             f"https://{host}:{port}: a firewall, security group or missing "
-            "route is in between, or the control plane did not start",
+            "route is in between, or the control plane did not start "
+            "[api-unreachable]",
             said["status_reason"],
         )
         done = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
